@@ -1,0 +1,118 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+)
+
+// Detached returns a Generator that returns on time although g ignores its context: g works on a goroutine
+// of its own, on a Clone of the request, and is left behind when the context ends. Events still reach the
+// sink on the calling goroutine. A panic of g continues on the calling goroutine. It costs a goroutine a
+// call and a hand-over an event, so use it only for code that does not pass the cancel cases of
+// llmtest/conformance. What g still does after it was left behind cannot be seen any more.
+func Detached(g Generator) Generator {
+	return GeneratorFunc(func(ctx context.Context, req *Request, sink Sink) (*Response, error) {
+		// Whatever ends the call, a panic of the sink included, ends the worker's wait too.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		d := &detached{ctx: ctx, done: make(chan detachedResult, 1)}
+		var forward Sink
+		if sink != nil {
+			d.events, d.acks = make(chan Event), make(chan error)
+			forward = d.forward
+		}
+		go d.work(g, req.Clone(), forward)
+		return d.pump(sink)
+	})
+}
+
+type detached struct {
+	ctx    context.Context //nolint:containedctx // it lives as long as the one call it belongs to
+	events chan Event
+	acks   chan error
+	done   chan detachedResult // buffered, so that the worker never waits for a caller who has gone
+
+	seen Accumulator // what the sink accepted
+}
+
+type detachedResult struct {
+	resp     *Response
+	err      error
+	panicked any
+	stack    []byte
+	exited   bool // runtime.Goexit
+}
+
+// work runs g and always reports, after a panic and after runtime.Goexit too.
+func (d *detached) work(g Generator, req *Request, sink Sink) {
+	result := detachedResult{exited: true}
+	defer func() {
+		if p := recover(); p != nil {
+			result = detachedResult{panicked: p, stack: debug.Stack()}
+		}
+		d.done <- result
+	}()
+	resp, err := g.Generate(d.ctx, req, sink)
+	result = detachedResult{resp: resp, err: err}
+}
+
+// forward is the sink on the worker's goroutine: it hands the event over and waits for the verdict.
+func (d *detached) forward(e Event) error {
+	select {
+	case d.events <- e:
+	case <-d.ctx.Done():
+		return context.Cause(d.ctx)
+	}
+	select {
+	case err := <-d.acks:
+		return err
+	case <-d.ctx.Done():
+		return context.Cause(d.ctx)
+	}
+}
+
+// pump runs on the calling goroutine until g is done or the context ends.
+func (d *detached) pump(sink Sink) (*Response, error) {
+	for {
+		select {
+		case e := <-d.events:
+			err := sink(e)
+			if err == nil {
+				d.seen.Add(e)
+			}
+			select {
+			case d.acks <- err:
+			case <-d.ctx.Done():
+			}
+			if err != nil {
+				return d.seen.Partial(), err
+			}
+		case r := <-d.done:
+			return r.deliver()
+		case <-d.ctx.Done():
+			return d.abandon()
+		}
+	}
+}
+
+// abandon prefers a result that is already there: at the deadline both may be ready.
+func (d *detached) abandon() (*Response, error) {
+	select {
+	case r := <-d.done:
+		return r.deliver()
+	default:
+		return d.seen.Partial(), &Error{Kind: KindOf(d.ctx.Err()), Code: "left_behind", Err: context.Cause(d.ctx)}
+	}
+}
+
+func (r *detachedResult) deliver() (*Response, error) {
+	switch {
+	case r.panicked != nil:
+		panic(fmt.Sprintf("%v\n\nin a detached generator:\n%s", r.panicked, r.stack))
+	case r.exited:
+		return nil, &Error{Kind: ErrUnknown, Code: "generator_exited"}
+	default:
+		return r.resp, r.err
+	}
+}
