@@ -1,0 +1,544 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/punctual-llm/punctual/fallback"
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/llmtest"
+	"github.com/punctual-llm/punctual/policy"
+)
+
+const s = time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fail(k llm.Kind) llmtest.Step { return llmtest.Fail(&llm.Error{Kind: k}) }
+
+// target makes a target of the script, named name.
+func target(name string, steps ...llmtest.Step) fallback.Target {
+	return fallback.Target{
+		Name: name, Generator: llmtest.New(steps...), Prompt: true,
+		Model: llm.ModelRef{Provider: "fake", Model: "model-" + name},
+	}
+}
+
+func chain(t *testing.T, targets ...fallback.Target) *fallback.Chain {
+	t.Helper()
+	c, err := fallback.New(targets, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func triage() *llm.Request {
+	return &llm.Request{Operation: llm.Triage, Messages: []llm.Message{llm.User("urgent?")}}
+}
+
+// trail writes a trail as "a:timeout(attempt)@30s b:answered@0s".
+func trail(attempts []llm.Attempt) string {
+	words := make([]string, len(attempts))
+	for i, a := range attempts {
+		word := "answered"
+		if a.Kind != "" {
+			word = string(a.Kind)
+		}
+		if a.Bound != "" {
+			word += "(" + string(a.Bound) + ")"
+		}
+		words[i] = fmt.Sprintf("%s:%s@%v", a.Target, word, a.Took)
+	}
+	return strings.Join(words, " ")
+}
+
+func skips(skipped []llm.Skip) string {
+	words := make([]string, len(skipped))
+	for i, s := range skipped {
+		words[i] = s.Target + ":" + string(s.Why)
+	}
+	return strings.Join(words, " ")
+}
+
+// TestCall plays whole calls in virtual time: what comes back, when, and with which trail.
+func TestCall(t *testing.T) {
+	t.Parallel()
+	hang, ok := llmtest.Hang(), llmtest.Text("ok")
+	tests := []struct {
+		name     string
+		deadline time.Duration // the caller's; 0: none
+		cancel   time.Duration // the caller cancels then; 0: never
+		targets  []fallback.Target
+		request  func(*llm.Request)
+		stream   bool
+
+		text    string // of the answer, or of Partial
+		kind    llm.Kind
+		bound   llm.Bound
+		stopped llm.StopReason
+		trail   string
+		skipped string
+		took    time.Duration
+	}{
+		{
+			name: "the first target answers", targets: []fallback.Target{target("a", ok), target("b", ok)},
+			text: "ok", trail: "a:answered@0s",
+		},
+		{
+			name: "a hanging primary is cut at its limit and the next answers", targets: []fallback.Target{target("a", hang), target("b", ok)},
+			text: "ok", trail: "a:timeout(attempt)@30s b:answered@0s", took: 30 * s,
+		},
+		{
+			name: "under a deadline each target gets an equal share", deadline: 20 * s,
+			targets: []fallback.Target{target("a", hang), target("b", hang), target("c", ok)},
+			text:    "ok", trail: "a:timeout(attempt)@6.666666666s b:timeout(attempt)@6.666666667s c:answered@0s", took: 13333333333,
+		},
+		{
+			name: "the last target has all the time that is left, and the deadline ends it", deadline: 20 * s,
+			targets: []fallback.Target{target("a", hang), target("b", hang)},
+			kind:    llm.ErrDeadlineExceeded, bound: llm.BoundCaller, stopped: llm.StopDeadline,
+			trail: "a:timeout(attempt)@10s b:deadline_exceeded(caller)@10s", took: 20 * s,
+		},
+		{
+			name:    "without a deadline all hanging end as a timeout",
+			targets: []fallback.Target{target("a", hang), target("b", hang), target("c", hang)},
+			kind:    llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTargets,
+			trail: "a:timeout(attempt)@30s b:timeout(attempt)@30s c:timeout(total)@30s", took: 90 * s,
+		},
+		{
+			name: "the total ends the call", request: func(r *llm.Request) { r.Limits.Total = 40 * s; r.Limits.Attempt = 39 * s },
+			targets: []fallback.Target{target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(39*s-1)), target("b", hang), target("c", hang)},
+			kind:    llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTargets,
+			trail: "a:timeout(attempt)@13.333333333s b:timeout(attempt)@13.333333333s c:timeout(total)@13.333333334s", took: 40 * s,
+		},
+		{
+			name: "nothing is started that cannot finish usefully", deadline: 10 * s,
+			targets: []fallback.Target{target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(9500*time.Millisecond)), target("b", ok)},
+			request: func(r *llm.Request) { r.Route.Only = []string{"a", "b"} },
+			kind:    "", text: "ok", trail: "a:timeout(attempt)@5s b:answered@0s", took: 5 * s,
+		},
+		{
+			name: "a caller who cancels gets Canceled at once", cancel: 3 * s, targets: []fallback.Target{target("a", hang), target("b", ok)},
+			kind: llm.ErrCanceled, stopped: llm.StopFinal, trail: "a:canceled@3s", took: 3 * s,
+		},
+		{
+			name: "an invalid request is not sent to another target", targets: []fallback.Target{target("a", fail(llm.ErrInvalid)), target("b", ok)},
+			kind: llm.ErrInvalid, stopped: llm.StopFinal, trail: "a:invalid@0s",
+		},
+		{
+			name: "a filtered prompt is not sent to another vendor", targets: []fallback.Target{target("a", fail(llm.ErrContentFiltered)), target("b", ok)},
+			kind: llm.ErrContentFiltered, stopped: llm.StopFinal, trail: "a:content_filtered@0s",
+		},
+		{
+			name: "a refused key does not hide a passing fault", targets: []fallback.Target{target("a", fail(llm.ErrUnavailable)), target("b", fail(llm.ErrAuth))},
+			kind: llm.ErrUnavailable, stopped: llm.StopTargets, trail: "a:unavailable@0s b:auth@0s",
+		},
+		{
+			name: "tries bound the whole call", request: func(r *llm.Request) { r.Limits.Tries = 2 },
+			targets: []fallback.Target{target("a", fail(llm.ErrUnavailable)), target("b", fail(llm.ErrRateLimited)), target("c", ok)},
+			kind:    llm.ErrRateLimited, stopped: llm.StopTries, trail: "a:unavailable@0s b:rate_limited@0s",
+		},
+		{
+			name: "an empty answer is bad output", targets: []fallback.Target{target("a", llmtest.Respond(&llm.Response{})), target("b", ok)},
+			text: "ok", trail: "a:bad_output@0s b:answered@0s",
+		},
+		{
+			name: "output that is no JSON is bad output", request: func(r *llm.Request) { r.Output = &llm.Schema{} },
+			targets: []fallback.Target{target("a", ok), target("b", llmtest.Text(`{"a":1}`))},
+			text:    `{"a":1}`, trail: "a:bad_output@0s b:answered@0s",
+		},
+		{
+			name: "Accept judges inside the call", request: func(r *llm.Request) {
+				r.Accept = func(resp *llm.Response) error {
+					if resp.Text() != "yes" {
+						return errors.New("not yes")
+					}
+					return nil
+				}
+			},
+			targets: []fallback.Target{target("a", ok), target("b", llmtest.Text("yes"))},
+			text:    "yes", trail: "a:bad_output@0s b:answered@0s",
+		},
+		{
+			name: "a stream is handed over before the first content", stream: true,
+			targets: []fallback.Target{target("a", llmtest.Hang(llmtest.PhaseFirst)), target("b", ok)},
+			text:    "ok", trail: "a:timeout(attempt)@30s b:answered@0s", took: 30 * s,
+		},
+		{
+			name: "a stream has its own first content limit", stream: true, request: func(r *llm.Request) { r.Limits.FirstContent = 8 * s },
+			targets: []fallback.Target{target("a", llmtest.Hang(llmtest.PhaseFirst)), target("b", ok)},
+			text:    "ok", trail: "a:timeout(first_content)@8s b:answered@0s", took: 8 * s,
+		},
+		{
+			name: "after content nothing is sent again", stream: true,
+			targets: []fallback.Target{target("a", llmtest.Hang(llmtest.PhaseStream)), target("b", ok)},
+			text:    "partial ", kind: llm.ErrTimeout, bound: llm.BoundIdle, stopped: llm.StopContent, trail: "a:timeout(idle)@30s", took: 30 * s,
+		},
+		{
+			name: "a cut stream is interrupted and keeps what came", stream: true,
+			targets: []fallback.Target{target("a", llmtest.Cut("half a")), target("b", ok)},
+			text:    "half a", kind: llm.ErrInterrupted, stopped: llm.StopContent, trail: "a:interrupted@0s",
+		},
+		{
+			name: "a stream that was cut before content goes on", stream: true,
+			targets: []fallback.Target{target("a", llmtest.Cut("")), target("b", ok)},
+			text:    "ok", trail: "a:interrupted@0s b:answered@0s",
+		},
+		{
+			name: "a stream may take longer than the total once content flows", stream: true,
+			targets: []fallback.Target{target("a", llmtest.Text(strings.Repeat("word ", 20)).Every(20*s))},
+			text:    strings.Repeat("word ", 20), trail: "a:answered@6m20s", took: 380 * s,
+		},
+		{
+			name: "a stream without a deadline ends after ten minutes", stream: true,
+			targets: []fallback.Target{target("a", llmtest.Text(strings.Repeat("w ", 1000)).Every(s))},
+			text:    strings.Repeat("w ", 600), kind: llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopContent,
+			trail: "a:timeout(total)@10m0s", took: 600 * s,
+		},
+		{
+			name: "Route.Only fails rather than widen", request: func(r *llm.Request) { r.Route.Only = []string{"b"} },
+			targets: []fallback.Target{target("a", ok), target("b", fail(llm.ErrUnavailable)), target("c", ok)},
+			kind:    llm.ErrUnavailable, stopped: llm.StopTargets, trail: "b:unavailable@0s",
+		},
+		{
+			name: "Route.Only with an unknown name is invalid", request: func(r *llm.Request) { r.Route.Only = []string{"z"} },
+			targets: []fallback.Target{target("a", ok)}, kind: llm.ErrInvalid,
+		},
+		{
+			name: "Route.Tags keeps the targets that have all of them", request: func(r *llm.Request) { r.Route.Tags = []string{"eu"} },
+			targets: []fallback.Target{target("a", ok), tagged(target("b", llmtest.Text("eu")), "eu", "fast")},
+			text:    "eu", trail: "b:answered@0s", skipped: "a:route",
+		},
+		{
+			name: "Route.Tags that nobody has are unsupported", request: func(r *llm.Request) { r.Route.Tags = []string{"mars"} },
+			targets: []fallback.Target{target("a", ok)}, kind: llm.ErrUnsupported, skipped: "a:route",
+		},
+		{
+			name: "Route.Prefer goes first", request: func(r *llm.Request) { r.Route.Prefer = "c" },
+			targets: []fallback.Target{target("a", ok), target("b", ok), target("c", fail(llm.ErrUnavailable))},
+			text:    "ok", trail: "c:unavailable@0s a:answered@0s",
+		},
+		{
+			name: "who wrote the last assistant message goes first", request: func(r *llm.Request) {
+				r.Messages = append(r.Messages, llm.Message{
+					Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: "yes"}},
+					From: llm.ModelRef{Provider: "fake", Model: "model-b"},
+				}, llm.User("why?"))
+			},
+			targets: []fallback.Target{target("a", ok), target("b", llmtest.Text("because"))},
+			text:    "because", trail: "b:answered@0s",
+		},
+		{
+			name: "a target that cannot carry the request is passed over", request: func(r *llm.Request) { r.Seed = new(int64(1)) },
+			targets: []fallback.Target{lacking(target("a", ok), "seed"), target("b", llmtest.Text("seeded"))},
+			text:    "seeded", trail: "b:answered@0s", skipped: "a:unsupported",
+		},
+		{
+			name: "what no target can carry is unsupported", request: func(r *llm.Request) { r.Seed = new(int64(1)) },
+			targets: []fallback.Target{lacking(target("a", ok), "seed")}, kind: llm.ErrUnsupported, skipped: "a:unsupported",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tt.deadline > 0 {
+					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+					defer cancel()
+				}
+				if tt.cancel > 0 {
+					time.AfterFunc(tt.cancel, cancel)
+				}
+				req := triage()
+				if tt.request != nil {
+					tt.request(req)
+				}
+				client := llm.NewClient(chain(t, tt.targets...), nil)
+				var resp *llm.Response
+				var err error
+				if tt.stream {
+					resp, err = client.Stream(ctx, req).Response()
+				} else {
+					resp, err = client.Generate(ctx, req)
+				}
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+				e := &llm.Error{}
+				if err != nil && !errors.As(err, &e) {
+					t.Fatalf("the error is a %T", err)
+				}
+				if err != nil {
+					resp = &llm.Response{Attempts: e.Attempts, Skipped: e.Skipped}
+					if e.Partial != nil {
+						resp.Message = e.Partial.Message
+					}
+				}
+				if e.Kind != tt.kind || e.Bound != tt.bound || e.Stopped != tt.stopped {
+					t.Errorf("kind, bound, stopped = %q %q %q, want %q %q %q (%v)", e.Kind, e.Bound, e.Stopped, tt.kind, tt.bound, tt.stopped, err)
+				}
+				if resp.Text() != tt.text {
+					t.Errorf("text %q, want %q", resp.Text(), tt.text)
+				}
+				if got := trail(resp.Attempts); got != tt.trail {
+					t.Errorf("trail\n got %s\nwant %s", got, tt.trail)
+				}
+				if got := skips(resp.Skipped); got != tt.skipped {
+					t.Errorf("skipped %q, want %q", got, tt.skipped)
+				}
+			})
+		})
+	}
+}
+
+func tagged(t fallback.Target, tags ...string) fallback.Target { t.Tags = tags; return t }
+
+func lacking(t fallback.Target, what ...string) fallback.Target { t.Can.Lacks = what; return t }
+
+// TestEqualLimits: when our limit and the caller's deadline end at the same instant, the deadline is told.
+func TestEqualLimits(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*s)
+			defer cancel()
+			_, err := llm.NewClient(chain(t, target("a", llmtest.Hang())), nil).Generate(ctx, triage())
+			if !errors.Is(err, context.DeadlineExceeded) || llm.KindOf(err) != llm.ErrDeadlineExceeded {
+				t.Fatalf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestAnswerCarriesWhoGaveIt(t *testing.T) {
+	t.Parallel()
+	c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("ok")))
+	resp, err := c.Generate(t.Context(), &llm.Request{Operation: "unheard-of", Messages: []llm.Message{llm.User("x")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (llm.ModelRef{Provider: "fake", Model: "model-b"}); resp.Target != "b" || resp.Model != want || resp.Message.From != want {
+		t.Errorf("target %q, model %v, from %v", resp.Target, resp.Model, resp.Message.From)
+	}
+	if len(resp.Warnings) != 1 || resp.Warnings[0].Code != "unknown_operation" {
+		t.Errorf("warnings: %+v", resp.Warnings)
+	}
+}
+
+func TestRetryAfterIsTheEarliest(t *testing.T) {
+	t.Parallel()
+	limited := func(name string, d time.Duration) fallback.Target {
+		return target(name, llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: d}))
+	}
+	c := chain(t, limited("a", 20*s), limited("b", 75*s))
+	_, err := llm.NewClient(c, nil).Generate(t.Context(), triage())
+	e := &llm.Error{}
+	if !errors.As(err, &e) || e.RetryAfter != 20*s || e.Target != "b" || e.Status != 429 {
+		t.Errorf("got %+v", e)
+	}
+	if want := "llm: triage: b (fake/model-b): rate_limited (429, retry after 20s), 2 targets tried"; e.Error() != want {
+		t.Errorf("got  %s\nwant %s", e.Error(), want)
+	}
+}
+
+// TestForeignGenerators: code that ignores its context is left behind at its limit.
+func TestForeignGenerators(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		deaf := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) {
+			time.Sleep(1000 * s)
+			return nil, errors.New("late")
+		})
+		start := time.Now()
+		c := chain(t, fallback.Target{Name: "deaf", Generator: deaf}, target("b", llmtest.Text("ok")))
+		resp, err := c.Generate(t.Context(), triage(), nil)
+		if err != nil || resp.Text() != "ok" || time.Since(start) != 30*s {
+			t.Errorf("%v, %v after %v", resp.Text(), err, time.Since(start))
+		}
+		time.Sleep(1000 * s) // it ends some day
+	})
+}
+
+func TestSinkErrorComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	c := chain(t, target("a", llmtest.Text("one two three")), target("b", llmtest.Text("no")))
+	mine := errors.New("mine")
+	n := 0
+	resp, err := c.Generate(t.Context(), triage(), func(llm.Event) error {
+		if n++; n == 2 {
+			return mine
+		}
+		return nil
+	})
+	if err != mine { //nolint:errorlint // the very same error is promised
+		t.Errorf("got %v", err)
+	}
+	if resp.Text() != "one " {
+		t.Errorf("accepted %q", resp.Text())
+	}
+}
+
+func TestSinkPanicPassesThrough(t *testing.T) {
+	t.Parallel()
+	c := chain(t, target("a", llmtest.Text("one two three")))
+	defer func() {
+		if p := recover(); p != "mine" {
+			t.Errorf("recovered %v", p)
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Errorf("the call still counts as running: %v", err)
+		}
+	}()
+	_, _ = c.Generate(t.Context(), triage(), func(llm.Event) error { panic("mine") })
+}
+
+func TestTargetThatRecoversTheSinksPanicIsNamed(t *testing.T) {
+	t.Parallel()
+	bad := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		defer func() { _ = recover() }()
+		return nil, sink(llm.Event{Kind: llm.EventText, Delta: "x"})
+	})
+	c := chain(t, fallback.Target{Name: "greedy", Generator: bad, Prompt: true})
+	defer func() {
+		if p, ok := recover().(string); !ok || !strings.Contains(p, "greedy") {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	_, _ = c.Generate(t.Context(), triage(), func(llm.Event) error { panic("mine") })
+}
+
+// TestTargetsThatBreakTheContract: what is no content never reaches the caller, and what a target says after
+// a limit fell is no answer.
+func TestTargetsThatBreakTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		chatty := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			for _, e := range []llm.Event{{Kind: llm.EventText}, {Kind: llm.EventDone}, {Kind: llm.EventText, Delta: "x"}} {
+				_ = sink(e)
+			}
+			time.Sleep(31 * s) // beyond idle
+			_ = sink(llm.Event{Kind: llm.EventText, Delta: "y"})
+			return &llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "xy"}}}}, nil
+		})
+		var seen []llm.Event
+		c := chain(t, fallback.Target{Name: "a", Generator: chatty, Prompt: true})
+		_, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { seen = append(seen, e); return nil })
+		if len(seen) != 1 || llm.KindOf(err) != llm.ErrTimeout {
+			t.Errorf("%d events, %v", len(seen), err)
+		}
+	})
+}
+
+func TestObserver(t *testing.T) {
+	t.Parallel()
+	var log []string
+	observer := &llm.Observer{
+		AttemptStart: func(ctx context.Context, a *llm.Attempt) context.Context {
+			log = append(log, "start "+a.Target)
+			return context.WithValue(ctx, ctxKey{}, a.Target)
+		},
+		FirstContent: func(ctx context.Context) { log = append(log, fmt.Sprint("first ", ctx.Value(ctxKey{}))) },
+		AttemptEnd: func(ctx context.Context, a *llm.Attempt, err error) {
+			log = append(log, fmt.Sprintf("end %v %s %v", ctx.Value(ctxKey{}), string(a.Kind), llm.KindOf(err)))
+		},
+	}
+	c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("o k")))
+	ctx := llm.WithObserver(t.Context(), observer)
+	if _, err := llm.NewClient(c, nil).Stream(ctx, triage()).Response(); err != nil {
+		t.Fatal(err)
+	}
+	want := "start a|end a unavailable unavailable|start b|first b|end b  "
+	if got := strings.Join(log, "|"); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+type ctxKey struct{}
+
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	good := target("a")
+	tests := []struct {
+		targets []fallback.Target
+		plans   policy.Plans
+		field   string
+	}{
+		{nil, policy.Plans{}, "targets"},
+		{[]fallback.Target{{Generator: good.Generator}}, policy.Plans{}, "targets[0].name"},
+		{[]fallback.Target{good, good}, policy.Plans{}, "targets[1].name"},
+		{[]fallback.Target{good, {Name: "b"}}, policy.Plans{}, "targets[1].generator"},
+		{[]fallback.Target{good}, policy.Plans{Default: policy.Plan{Targets: []string{"b"}}}, "plans.default.targets[0]"},
+		{[]fallback.Target{good}, policy.Plans{Operations: map[llm.Operation]policy.Plan{"x": {Limits: llm.Limits{Idle: -1}}}}, `plans.operations["x"].limits`},
+	}
+	for _, tt := range tests {
+		_, err := fallback.New(tt.targets, &fallback.Options{Plans: tt.plans})
+		f := &llm.FieldError{}
+		if llm.KindOf(err) != llm.ErrInvalid || !errors.As(err, &f) || f.Field != tt.field || f.Next == "" {
+			t.Errorf("want the field %s, got %v", tt.field, err)
+		}
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Int32
+		slow := target("a", llmtest.Text("ok").After(10*s))
+		fake := slow.Generator
+		slow.Generator = llm.GeneratorFunc(func(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			defer func() {
+				if n := closed.Load(); n != 0 {
+					t.Error("the target was closed under a running call")
+				}
+			}()
+			return fake.Generate(ctx, req, sink)
+		})
+		slow.Close = func() error { closed.Add(1); return nil }
+		c := chain(t, slow)
+		answered := make(chan error, 1)
+		go func() {
+			_, err := c.Generate(context.Background(), triage(), nil)
+			answered <- err
+		}()
+		synctest.Wait()
+		if err := errors.Join(c.Close(t.Context()), c.Close(t.Context())); err != nil || closed.Load() != 1 {
+			t.Errorf("%v, closed %d times", err, closed.Load())
+		}
+		if err := <-answered; err != nil {
+			t.Errorf("the call under way: %v", err)
+		}
+		if _, err := c.Generate(t.Context(), triage(), nil); llm.KindOf(err) != llm.ErrInvalid {
+			t.Errorf("a call after Close: %v", err)
+		}
+	})
+}
+
+func TestCloseDoesNotWaitBeyondItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := chain(t, target("a", llmtest.Hang()))
+		call, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = c.Generate(call, triage(), nil) }()
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(t.Context(), 10*s)
+		defer stop()
+		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close: %v", err)
+		}
+		cancel()
+		<-done
+	})
+}

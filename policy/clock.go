@@ -1,0 +1,228 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// Clock is the context of one attempt and holds it to its limits. One timer serves all of them: it is armed
+// once, looks at what is due when it fires, and is armed again for the rest, so that an event of a stream
+// costs no timer call. A Clock is used for one attempt and never pooled: SDKs keep contexts after they have
+// returned, and a timer that was made inside a synctest bubble must not be used outside of it.
+//
+// The goroutine of the call uses Init, Enter, Leave and Stop; the context side is safe for any goroutine.
+type Clock struct {
+	context.Context
+	cancel context.CancelCauseFunc
+
+	start     time.Time
+	first     time.Duration // limit until the first content (unary: of the whole attempt); 0: none
+	firstName llm.Bound
+	idle      time.Duration // limit between content; 0: none
+	end       time.Duration // end of the stream after start; 0: the parent's end, if it has one
+	deadline  time.Time     // what Deadline says; zero: the parent's
+
+	timer   *time.Timer // nil: no limit of ours so far
+	state   atomic.Uint32
+	last    atomic.Int64  // when the last content was taken, after start, plus 1; 0: none yet
+	firstAt time.Duration // when the first content came, after start
+}
+
+// The states of a Clock. Every change is a compare-and-swap, so after a limit fell no event can reach the
+// sink, and while the sink runs no idle limit can fall. The states from expiredFirst on are final.
+const (
+	waiting      uint32 = iota // for the provider
+	inSink                     // the sink runs; idle stands still
+	sinkLate                   // the sink runs and the timer has fired meanwhile; Leave arms it again
+	stopped                    // the attempt is over
+	expiredFirst               // a limit fell: the first one
+	expiredIdle
+	expiredEnd
+)
+
+var (
+	errLimit = errors.New("llm: a limit of the attempt fell")
+	errOver  = errors.New("llm: the attempt is over")
+)
+
+// Init starts the clock of an attempt at now, under parent. Of l it reads Attempt, FirstContent and Idle.
+// For a unary attempt Attempt is the whole limit. For a stream the shorter of Attempt and FirstContent
+// bounds the wait for the first content, and after that Idle each pause and endBy the whole; a zero endBy is
+// none. A limit at or beyond the parent's deadline sets no timer: the parent ends the attempt then.
+func (c *Clock) Init(parent context.Context, now time.Time, l llm.Limits, endBy time.Time, stream bool) {
+	c.Context, c.cancel = context.WithCancelCause(parent)
+	c.start, c.first, c.firstName = now, l.Attempt, llm.BoundAttempt
+	if stream {
+		if l.FirstContent > 0 && (l.FirstContent < c.first || c.first == 0) {
+			c.first, c.firstName = l.FirstContent, llm.BoundFirstContent
+		}
+		c.idle = l.Idle
+		if !endBy.IsZero() {
+			c.end, c.deadline = endBy.Sub(now), endBy
+		}
+	} else if c.first > 0 {
+		c.deadline = now.Add(c.first)
+	}
+	if d, ok := parent.Deadline(); ok {
+		left := d.Sub(now)
+		c.first, c.idle, c.end = within(c.first, left), within(c.idle, left), within(c.end, left)
+		if c.deadline.After(d) {
+			c.deadline = time.Time{}
+		}
+	}
+	c.arm(0, 0)
+}
+
+// within drops a limit that the parent's own end makes pointless.
+func within(limit, left time.Duration) time.Duration {
+	if limit >= left {
+		return 0
+	}
+	return limit
+}
+
+// next is how long after start the next limit is due, 0 if none is. last is c.last.
+func (c *Clock) next(last int64) time.Duration {
+	var due time.Duration
+	if last == 0 {
+		due = c.first
+	} else if c.idle > 0 {
+		due = time.Duration(last-1) + c.idle
+	}
+	if c.end > 0 && (due == 0 || c.end < due) {
+		due = c.end
+	}
+	return due
+}
+
+// fallen is the state for the limit that has fallen by now, waiting if none has. The sink does not run.
+func (c *Clock) fallen(last int64, elapsed time.Duration) uint32 {
+	switch {
+	case c.end > 0 && elapsed >= c.end:
+		return expiredEnd
+	case last == 0 && c.first > 0 && elapsed >= c.first:
+		return expiredFirst
+	case last > 0 && c.idle > 0 && elapsed >= time.Duration(last-1)+c.idle:
+		return expiredIdle
+	default:
+		return waiting
+	}
+}
+
+// fire runs when the timer does: a limit fell, or there was content meanwhile and it is armed anew.
+func (c *Clock) fire() {
+	elapsed := time.Since(c.start)
+	for {
+		state, last := c.state.Load(), c.last.Load()
+		to := c.fallen(last, elapsed)
+		switch {
+		case state >= stopped:
+			return
+		case to == expiredEnd: // it holds while the sink runs, too
+		case state == sinkLate:
+			return
+		case state == inSink:
+			to = sinkLate
+		case to == waiting:
+			c.arm(last, elapsed)
+			return
+		}
+		if !c.state.CompareAndSwap(state, to) {
+			continue
+		}
+		if to >= stopped {
+			c.cancel(errLimit)
+		} else if c.end > 0 {
+			c.timer.Reset(c.end - elapsed)
+		}
+		return
+	}
+}
+
+// arm sets the timer for the next limit. A new timer is made asleep first, so that fire never runs before
+// the field is written.
+func (c *Clock) arm(last int64, elapsed time.Duration) {
+	next := c.next(last)
+	if next == 0 {
+		return
+	}
+	if c.timer == nil {
+		c.timer = time.AfterFunc(never, c.fire)
+	}
+	c.timer.Reset(max(next-elapsed, 0))
+}
+
+const never = 1 << 62 * time.Nanosecond
+
+// Enter is called before the sink gets an event. It is false when a limit fell first: then the event must
+// not be forwarded.
+func (c *Clock) Enter() bool {
+	if !c.state.CompareAndSwap(waiting, inSink) {
+		return false
+	}
+	if c.firstAt == 0 {
+		c.firstAt = max(time.Since(c.start), 1)
+	}
+	return true
+}
+
+// Leave is called after the sink took an event: content came, and the idle limit starts now.
+func (c *Clock) Leave() {
+	elapsed := time.Since(c.start)
+	last := int64(elapsed) + 1
+	first := c.last.Swap(last) == 0
+	switch {
+	case c.state.CompareAndSwap(inSink, waiting):
+		if first { // from now on idle is due, perhaps before the timer would fire
+			c.arm(last, elapsed)
+		}
+	case c.state.CompareAndSwap(sinkLate, waiting):
+		c.arm(last, elapsed)
+	}
+}
+
+// FirstContent is how long after its start the attempt brought its first content; 0: none yet. Like Enter it
+// belongs to the goroutine of the call.
+func (c *Clock) FirstContent() time.Duration { return c.firstAt }
+
+// Stop ends the attempt, releases its context and returns the limit that fell, "" if none did. A limit has
+// fallen, too, when its time is up and its timer has not run yet: what the target returned then may be its
+// own look at Deadline. Later Stops return the same.
+func (c *Clock) Stop() (fell llm.Bound) {
+	if c.timer != nil {
+		c.timer.Stop()
+		for state := c.state.Load(); state < stopped; state = c.state.Load() {
+			to := c.fallen(c.last.Load(), time.Since(c.start))
+			if to == waiting || state != waiting {
+				to = stopped
+			}
+			c.state.CompareAndSwap(state, to)
+		}
+	} else if c.state.Load() < stopped {
+		c.state.Store(stopped)
+	}
+	c.cancel(errOver)
+	switch c.state.Load() {
+	case expiredFirst:
+		return c.firstName
+	case expiredIdle:
+		return llm.BoundIdle
+	case expiredEnd:
+		return llm.BoundTotal
+	default:
+		return ""
+	}
+}
+
+// Deadline says when the attempt will be over at the latest: of a unary attempt its limit, of a stream the
+// end of the whole stream, since a header or SDK that reads it must not cut a healthy stream.
+func (c *Clock) Deadline() (time.Time, bool) {
+	if !c.deadline.IsZero() {
+		return c.deadline, true
+	}
+	return c.Context.Deadline()
+}

@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// Verdict is what the end of an attempt means.
+type Verdict struct {
+	Kind  llm.Kind
+	Bound llm.Bound
+}
+
+// Judge says how a failed attempt ended, by ownership and time: the caller's context first, then our own
+// limit, and only then the provider's error. callerErr is the error of the caller's context, callerOver
+// whether its deadline has passed, fell the limit of ours that fell. context.Cause is not asked: when two
+// limits end at the same instant it is a coin toss which of them cancels first.
+func Judge(callerErr error, callerOver bool, fell llm.Bound, err error) Verdict {
+	switch {
+	case errors.Is(callerErr, context.Canceled):
+		return Verdict{Kind: llm.ErrCanceled}
+	case callerErr != nil || callerOver:
+		return Verdict{Kind: llm.ErrDeadlineExceeded, Bound: llm.BoundCaller}
+	case fell != "":
+		return Verdict{Kind: llm.ErrTimeout, Bound: fell}
+	default:
+		return Verdict{Kind: providerKind(err)}
+	}
+}
+
+// providerKind is the Kind of a provider's error while nothing of ours had ended. A provider that reports
+// our own ends then speaks of its own.
+func providerKind(err error) llm.Kind {
+	switch kind := llm.KindOf(err); kind {
+	case llm.ErrCanceled:
+		return llm.ErrConnection
+	case llm.ErrDeadlineExceeded:
+		return llm.ErrTimeout
+	case llm.ErrUnknown:
+		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return llm.ErrConnection
+		}
+		return kind
+	default:
+		return kind
+	}
+}
+
+// Next reports whether another target should be asked after an attempt that failed with k. It is the "next"
+// column of the decision table.
+func Next(k llm.Kind) bool {
+	switch k {
+	case llm.ErrInvalid, llm.ErrContentFiltered, llm.ErrDeadlineExceeded, llm.ErrCanceled:
+		return false
+	default:
+		return true
+	}
+}
