@@ -10,14 +10,18 @@ import (
 // shape it with its methods. The fields are exported so that simulated clouds can play the same script; the
 // zero Step answers "ok".
 type Step struct {
-	// Response is the answer: its parts are streamed in order, text and reasoning word by word. Nil: "ok".
+	// Response is the answer: its parts are streamed in order, text and reasoning word by word. What it leaves
+	// open is filled in, see [Step.Answer]. Nil: the text "ok", or "partial " if the step fails or hangs from
+	// PhaseStream on.
 	Response *llm.Response
-	// Error is what the step fails with, at Phase; nil: it does not fail.
+	// Error is what the step fails with, at Phase; nil: it does not fail. Its Partial, if it has one and
+	// Response is nil, is the content that comes before a failure from PhaseStream on.
 	Error *llm.Error
 	// Phase is where the step fails (with an Error) or hangs until the context ends (without one). "": a
-	// failure comes at PhaseHeaders, and nothing hangs.
+	// failure comes at PhaseHeaders (at PhaseEnd if Error has a Partial), and nothing hangs.
 	Phase Phase
-	// Delay is waited before the first content; Gap between two events of a stream.
+	// Delay is waited before the first content, or before the failure if that comes earlier; Gap between two
+	// events of a stream.
 	Delay, Gap time.Duration
 	// Cut ends the answer after Response and without an end mark, as a broken connection does.
 	Cut bool
@@ -28,7 +32,8 @@ type Step struct {
 // Phase is a place in the life of a call.
 type Phase string
 
-// The phases, in order. A Fake has no wire, so its first four are one: nothing has come yet.
+// The phases, in order. A Fake has no wire, so the first five are nearly one: nothing has come yet. Only
+// PhaseConnect and PhaseToken make its errors say NotSent.
 const (
 	PhaseConnect Phase = "connect" // the connection is not made
 	PhaseToken   Phase = "token"   // the credential is not had
@@ -56,11 +61,11 @@ func Calls(c ...llm.ToolCall) Step {
 	})
 }
 
-// Respond answers with r. What it leaves open is filled in: Finish by the parts (tool_call or stop), Usage
-// with 5 tokens in and 3 out.
+// Respond answers with r. What it leaves open is filled in, see [Step.Answer].
 func Respond(r *llm.Response) Step { return Step{Response: r} }
 
-// Fail fails with e, before anything came; set Phase for another place.
+// Fail fails with e, before anything came; set Phase for another place. A nil e does not fail: it answers
+// "ok".
 func Fail(e *llm.Error) Step { return Step{Error: e} }
 
 // Hang answers nothing more from the given phase on (no phase: [PhaseHeaders]) until the context ends. From

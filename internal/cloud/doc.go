@@ -1,0 +1,12 @@
+// Package cloud is what the simulated clouds have in common: exact replies on a schedule, a log of requests,
+// a server that can be closed while its handlers hang, scripts, and faults. It knows no vendor.
+//
+// A simulated cloud turns a request into a [Reply] and lets [Exchange.Play] send it. The answers to n requests
+// are a script of [Turn]s: steps of package llmtest, which the cloud plays as its vendor would, or exact bytes.
+// A fault (see [ParseFault]) bends one answer; it comes with the turn, or from the client in the request header
+// [FaultHeader].
+//
+// Two phases of a call happen before a server can act. A connection that is never made is [BlackHole]; a
+// credential that is never had is the matter of whoever supplies the credential. A step that names one of them
+// is played as if it said headers: the request is read and nothing comes.
+package cloud
