@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type slot struct {
 	index    int
 	kind     EventKind
 	id, name string
-	text     strings.Builder
+	text     []byte // no strings.Builder: slots move when one is added
 	part     Part
 }
 
@@ -29,7 +30,7 @@ func (a *Accumulator) Add(e Event) {
 	switch e.Kind {
 	case EventText, EventReasoning:
 		if e.Delta != "" {
-			a.slot(e.Index, e.Kind).text.WriteString(e.Delta)
+			a.slot(e.Index, e.Kind).add(e.Delta)
 		}
 	case EventToolCall:
 		s := a.slot(e.Index, EventToolCall)
@@ -39,12 +40,14 @@ func (a *Accumulator) Add(e Event) {
 		if e.Name != "" {
 			s.name = e.Name
 		}
-		s.text.WriteString(e.Delta)
+		s.add(e.Delta)
 	case EventToolArguments:
-		a.slot(e.Index, EventToolCall).text.WriteString(e.Delta)
+		if e.Delta != "" { // an empty one must not begin a call
+			a.slot(e.Index, EventToolCall).add(e.Delta)
+		}
 	case EventDone:
 		if e.Response != nil {
-			a.done = e.Response
+			a.done = e.Response.clone()
 		}
 	}
 }
@@ -74,35 +77,37 @@ func putKind(p Part) EventKind {
 // slot finds or makes the slot of index and kind. An index that already holds another kind (a broken
 // stream) gets a second slot behind the first, so that nothing is mixed up and nothing lost.
 func (a *Accumulator) slot(index int, kind EventKind) *slot {
-	i := len(a.slots)
-	for i > 0 && a.slots[i-1].index >= index {
-		if a.slots[i-1].index == index && a.slots[i-1].kind == kind {
-			return &a.slots[i-1]
-		}
-		if a.slots[i-1].index == index {
-			break
-		}
-		i--
+	end := len(a.slots) // behind all slots of this index; a stream adds to the last one
+	for end > 0 && a.slots[end-1].index > index {
+		end--
 	}
-	a.slots = slices.Insert(a.slots, i, slot{index: index, kind: kind})
-	return &a.slots[i]
+	for i := end - 1; i >= 0 && a.slots[i].index == index; i-- {
+		if a.slots[i].kind == kind {
+			return &a.slots[i]
+		}
+	}
+	a.slots = slices.Insert(a.slots, end, slot{index: index, kind: kind})
+	return &a.slots[end]
 }
 
-// Response returns what was folded so far as a fresh Response. Empty parts are left out; a tool call
-// without arguments has "{}".
+func (s *slot) add(delta string) { s.text = append(s.text, delta...) }
+
+// Response returns what was folded so far as a fresh Response that shares nothing with the Accumulator.
+// Empty parts are left out; a tool call without arguments has "{}".
 func (a *Accumulator) Response() *Response {
 	if a.done != nil {
-		r := *a.done
-		r.Message.Parts = cloneParts(r.Message.Parts)
-		return &r
+		return a.done.clone()
 	}
 	return a.fold(func(*slot) bool { return true })
 }
 
 // Partial is Response without the tool calls that had not ended, for a stream that broke off: nobody may
 // run half a call. A call has ended when its arguments are one whole JSON object. It is nil when nothing is
-// left.
+// left. After an [EventDone] it is Response: nothing broke off.
 func (a *Accumulator) Partial() *Response {
+	if a.done != nil {
+		return a.done.clone()
+	}
 	r := a.fold((*slot).ended)
 	if len(r.Message.Parts) == 0 {
 		return nil
@@ -122,33 +127,35 @@ func (a *Accumulator) fold(keep func(*slot) bool) *Response {
 	return r
 }
 
+// ended reports whether nothing more belongs to the slot; only of a tool call that can be told.
 func (s *slot) ended() bool {
 	if s.kind != EventToolCall {
 		return true
 	}
-	call, ok := s.build().(ToolCall)
-	if !ok || s.part == nil && s.text.Len() == 0 {
+	if s.part == nil && len(s.text) == 0 {
 		return false
 	}
-	return strings.HasPrefix(strings.TrimSpace(call.Arguments), "{") && json.Valid([]byte(call.Arguments))
+	call, _ := s.build().(ToolCall)
+	return wholeObject(call.Arguments)
 }
 
-// build makes the part of a slot, nil if there is nothing in it.
+// wholeObject reports whether arguments is one complete JSON object.
+func wholeObject(arguments string) bool {
+	return strings.HasPrefix(strings.TrimSpace(arguments), "{") && json.Valid([]byte(arguments))
+}
+
+// build makes the part of a slot, nil if there is nothing in it. The part is a fresh one.
 func (s *slot) build() Part {
-	text := s.text.String()
-	switch p := s.part.(type) {
+	text := string(s.text)
+	switch p := clonePart(s.part).(type) {
 	case nil:
 		return s.buildDeltas(text)
 	case Text:
-		if p.Text == "" {
-			p.Text = text
-		}
-		return p
+		p.Text = cmp.Or(p.Text, text)
+		return unless(p.Text == "" && len(p.Signature) == 0, p)
 	case Reasoning:
-		if p.Text == "" {
-			p.Text = text
-		}
-		return p
+		p.Text = cmp.Or(p.Text, text)
+		return unless(p.Text == "" && len(p.Signature) == 0, p)
 	case ToolCall:
 		return s.buildCall(p, text)
 	default:
@@ -159,9 +166,9 @@ func (s *slot) build() Part {
 func (s *slot) buildDeltas(text string) Part {
 	switch s.kind {
 	case EventText:
-		return nonEmpty(text, Text{Text: text})
+		return unless(text == "", Text{Text: text})
 	case EventReasoning:
-		return nonEmpty(text, Reasoning{Text: text})
+		return unless(text == "", Reasoning{Text: text})
 	case EventToolCall:
 		return s.buildCall(ToolCall{}, text)
 	default:
@@ -170,23 +177,15 @@ func (s *slot) buildDeltas(text string) Part {
 }
 
 func (s *slot) buildCall(c ToolCall, text string) Part {
-	if c.ID == "" {
-		c.ID = s.id
-	}
-	if c.Name == "" {
-		c.Name = s.name
-	}
-	if c.Arguments == "" {
-		c.Arguments = text
-	}
+	c.ID, c.Name, c.Arguments = cmp.Or(c.ID, s.id), cmp.Or(c.Name, s.name), cmp.Or(c.Arguments, text)
 	if strings.TrimSpace(c.Arguments) == "" {
 		c.Arguments = "{}"
 	}
 	return c
 }
 
-func nonEmpty(text string, p Part) Part {
-	if text == "" {
+func unless(empty bool, p Part) Part {
+	if empty {
 		return nil
 	}
 	return p

@@ -49,27 +49,41 @@ func cloneMessages(messages []Message) []Message {
 
 func cloneParts(parts Parts) Parts {
 	c := slices.Clone(parts)
-	for i, part := range c {
-		switch p := part.(type) {
-		case Text:
-			p.Signature = bytes.Clone(p.Signature)
-			c[i] = p
-		case Media:
-			p.Data = bytes.Clone(p.Data)
-			c[i] = p
-		case Reasoning:
-			p.Signature = bytes.Clone(p.Signature)
-			c[i] = p
-		case ToolCall:
-			p.Signature = bytes.Clone(p.Signature)
-			c[i] = p
-		case ToolResult:
-			p.Parts = cloneParts(p.Parts)
-			c[i] = p
-		case Opaque:
-			p.Data = bytes.Clone(p.Data)
-			c[i] = p
-		}
+	for i := range c {
+		c[i] = clonePart(c[i])
 	}
 	return c
+}
+
+func clonePart(part Part) Part {
+	switch p := part.(type) {
+	case Text:
+		p.Signature = bytes.Clone(p.Signature)
+		return p
+	case Media:
+		p.Data = bytes.Clone(p.Data)
+		return p
+	case Reasoning:
+		p.Signature = bytes.Clone(p.Signature)
+		return p
+	case ToolCall:
+		p.Signature = bytes.Clone(p.Signature)
+		return p
+	case ToolResult:
+		p.Parts = cloneParts(p.Parts)
+		return p
+	case Opaque:
+		p.Data = bytes.Clone(p.Data)
+		return p
+	default: // CachePoint, nil, and what validation refuses
+		return part
+	}
+}
+
+// clone returns a deep copy.
+func (r *Response) clone() *Response {
+	c := *r
+	c.Message.Parts = cloneParts(r.Message.Parts)
+	c.Attempts, c.Skipped, c.Warnings = slices.Clone(r.Attempts), slices.Clone(r.Skipped), slices.Clone(r.Warnings)
+	return &c
 }

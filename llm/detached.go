@@ -8,11 +8,15 @@ import (
 
 // Detached returns a Generator that returns on time although g ignores its context: g works on a goroutine
 // of its own, on a Clone of the request, and is left behind when the context ends. Events still reach the
-// sink on the calling goroutine. A panic of g continues on the calling goroutine. It costs a goroutine a
-// call and a hand-over an event, so use it only for code that does not pass the cancel cases of
-// llmtest/conformance. What g still does after it was left behind cannot be seen any more.
+// sink on the calling goroutine. A panic of g continues on the calling goroutine, as an error that unwraps
+// to g's own if that was one. It costs a goroutine a call and a hand-over an event, so use it only for code
+// that does not pass the cancel cases of llmtest/conformance. What g still does after it was left behind
+// cannot be seen any more. Nothing is started when ctx is over already.
 func Detached(g Generator) Generator {
 	return GeneratorFunc(func(ctx context.Context, req *Request, sink Sink) (*Response, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, &Error{Kind: KindOf(err), NotSent: true, Err: context.Cause(ctx)}
+		}
 		// Whatever ends the call, a panic of the sink included, ends the worker's wait too.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -89,7 +93,7 @@ func (d *detached) pump(sink Sink) (*Response, error) {
 				return d.seen.Partial(), err
 			}
 		case r := <-d.done:
-			return r.deliver()
+			return d.deliver(r)
 		case <-d.ctx.Done():
 			return d.abandon()
 		}
@@ -100,19 +104,49 @@ func (d *detached) pump(sink Sink) (*Response, error) {
 func (d *detached) abandon() (*Response, error) {
 	select {
 	case r := <-d.done:
-		return r.deliver()
+		return d.deliver(r)
 	default:
 		return d.seen.Partial(), &Error{Kind: KindOf(d.ctx.Err()), Code: "left_behind", Err: context.Cause(d.ctx)}
 	}
 }
 
-func (r *detachedResult) deliver() (*Response, error) {
+// deliver is the worker's result as the caller's goroutine returns it.
+func (d *detached) deliver(r detachedResult) (*Response, error) {
 	switch {
 	case r.panicked != nil:
-		panic(fmt.Sprintf("%v\n\nin a detached generator:\n%s", r.panicked, r.stack))
+		panic(&detachedPanic{value: r.panicked, stack: r.stack})
 	case r.exited:
-		return nil, &Error{Kind: ErrUnknown, Code: "generator_exited"}
+		return d.seen.Partial(), &Error{Kind: ErrUnknown, Code: "generator_exited"}
+	case r.err != nil && d.events != nil:
+		return d.accepted(r.resp), r.err
 	default:
 		return r.resp, r.err
 	}
+}
+
+// accepted is what stands beside an error: of the content only what the sink accepted. The worker cannot
+// know that of its last event, since its wait for the verdict ends with the context.
+func (d *detached) accepted(resp *Response) *Response {
+	seen := d.seen.Partial()
+	if resp == nil || seen == nil {
+		return seen
+	}
+	own := *resp
+	own.Message.Parts = seen.Message.Parts
+	return &own
+}
+
+// detachedPanic carries a panic from the worker to the calling goroutine, with the stack it began on.
+type detachedPanic struct {
+	value any
+	stack []byte
+}
+
+func (p *detachedPanic) Error() string {
+	return fmt.Sprintf("%v\n\nin a detached generator:\n%s", p.value, p.stack)
+}
+
+func (p *detachedPanic) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
 }

@@ -134,7 +134,7 @@ func (s *Skip) UnmarshalJSON(data []byte) error {
 }
 
 type errorJSON struct {
-	Kind       Kind       `json:"kind"`
+	Kind       Kind       `json:"kind,omitempty"`
 	Operation  Operation  `json:"operation,omitempty"`
 	Target     string     `json:"target,omitempty"`
 	Model      ModelRef   `json:"model,omitzero"`
@@ -155,10 +155,10 @@ type errorJSON struct {
 }
 
 // MarshalJSON writes what is safe to log: everything but Message, Partial and the text of Err, which may
-// echo a prompt or an answer.
-func (e *Error) MarshalJSON() ([]byte, error) {
+// echo a prompt or an answer. It has a value receiver, so that an Error held by value is as safe.
+func (e Error) MarshalJSON() ([]byte, error) {
 	j := errorJSON{
-		Kind: KindOf(e), Operation: e.Operation, Target: e.Target, Model: e.Model, Status: e.Status,
+		Kind: e.kind(), Operation: e.Operation, Target: e.Target, Model: e.Model, Status: e.Status,
 		Code: e.Code, RequestID: e.RequestID, Filtered: e.Filtered, Bound: e.Bound, Stopped: e.Stopped,
 		RetryAfter: duration(e.RetryAfter), NoRetry: e.NoRetry, Attempts: e.Attempts, Skipped: e.Skipped,
 		NotSent: e.NotSent,

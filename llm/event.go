@@ -14,7 +14,7 @@ const (
 
 // Event is one piece of an answer as it arrives.
 type Event struct {
-	Kind EventKind `json:"kind"`
+	Kind EventKind `json:"kind,omitempty"`
 	// Index is the place of the part in Message.Parts, counted in order of first appearance, never the
 	// vendor's own.
 	Index    int       `json:"index,omitempty"`
@@ -28,7 +28,7 @@ type Event struct {
 // first content.
 func (e *Event) content() bool {
 	switch e.Kind {
-	case EventDone:
+	case EventDone, "":
 		return false
 	case EventText, EventReasoning, EventToolArguments:
 		return e.Delta != ""

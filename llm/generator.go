@@ -10,7 +10,8 @@ import "context"
 //
 // Generate returns soon after ctx ends (conformance: 100 ms), never changes or keeps req, and is safe for
 // concurrent use. The Response is fresh and the caller's to change. With an error it may be non-nil: then it
-// is exactly what the sink accepted. Errors should be [*Error]; an error of the sink comes back as it was.
+// is exactly what the sink accepted, without tool calls that had not ended ([Accumulator.Partial] is that).
+// Errors should be [*Error]; an error of the sink comes back as it was.
 type Generator interface {
 	Generate(ctx context.Context, req *Request, sink Sink) (*Response, error)
 }
@@ -29,13 +30,13 @@ type Sink func(Event) error
 // Capabilities says what a target can and cannot do. The zero value means that nothing is known: then
 // everything is tried.
 type Capabilities struct {
-	ContextWindow int // tokens of input and output together; 0: unknown
-	MaxOutput     int // tokens of output; 0: unknown
+	ContextWindow int `json:"context_window,omitempty"` // tokens of input and output together; 0: unknown
+	MaxOutput     int `json:"max_output,omitempty"`     // tokens of output; 0: unknown
 	// Lacks names what the target cannot carry: tools, tool_choice, parallel_tools, image, document, audio,
 	// video, json_schema, thinking, cache, seed, stop, stream.
-	Lacks   []string
-	Streams bool // it can stream
-	Silent  bool // it sends nothing for long while it thinks, so silence is no sign of a hang
+	Lacks   []string `json:"lacks,omitempty"`
+	Streams bool     `json:"streams,omitempty"` // it can stream
+	Silent  bool     `json:"silent,omitempty"`  // it sends nothing for long while it thinks, so silence is no sign of a hang
 }
 
 // Endpoint is one opened way to a model, as a [Factory] returns it.

@@ -63,16 +63,14 @@ func (k Kind) Transient() bool {
 }
 
 // KindOf returns the Kind of any error: "" for nil, the Kind of an [*Error] or a bare Kind anywhere in the
-// chain of err, [ErrCanceled] and [ErrDeadlineExceeded] for the two context errors, else [ErrUnknown].
+// chain of err (the first found, an Error before a bare Kind), [ErrCanceled] and [ErrDeadlineExceeded] for
+// the two context errors, else [ErrUnknown]. A nil *Error in a non-nil error is ErrUnknown too.
 func KindOf(err error) Kind {
 	if err == nil {
 		return ""
 	}
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
-		if e.Kind == "" {
-			return ErrUnknown
-		}
-		return e.Kind
+		return e.kind()
 	}
 	if k, ok := errors.AsType[Kind](err); ok && k != "" {
 		return k

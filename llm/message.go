@@ -14,7 +14,7 @@ const (
 
 // Message is one turn of a conversation.
 type Message struct {
-	Role  Role  `json:"role"`
+	Role  Role  `json:"role,omitempty"`
 	Parts Parts `json:"parts,omitempty"`
 	// From is who wrote an assistant message. Adapters send signatures and opaque parts back only to the
 	// model family that made them, and a chain prefers it for the next turn. Zero: unknown.

@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -16,6 +17,12 @@ const (
 	typeCachePoint = "cache_point"
 )
 
+// maxNesting bounds tool results inside tool results, which no vendor knows: each level is read anew, so
+// without a bound a short text of brackets would take seconds.
+const maxNesting = 16
+
+var errNesting = errors.New("tool results are nested too deep")
+
 func knownType(t string) bool {
 	switch t {
 	case typeText, typeMedia, typeReasoning, typeToolCall, typeToolResult, typeCachePoint:
@@ -26,10 +33,15 @@ func knownType(t string) bool {
 }
 
 // MarshalJSON writes an array of objects with a "type". A part that is nil, a pointer, or an Opaque without
-// a type of its own is an error.
-func (p Parts) MarshalJSON() ([]byte, error) {
+// a type of its own is an error that names its index.
+func (p Parts) MarshalJSON() ([]byte, error) { return marshalParts(p, 0) }
+
+func marshalParts(p Parts, depth int) ([]byte, error) {
 	if p == nil {
 		return []byte("null"), nil
+	}
+	if depth > maxNesting {
+		return nil, errNesting
 	}
 	var b bytes.Buffer
 	b.WriteByte('[')
@@ -37,7 +49,7 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		one, err := marshalPart(part)
+		one, err := marshalPart(part, depth)
 		if err != nil {
 			return nil, fmt.Errorf("parts[%d]: %w", i, err)
 		}
@@ -47,7 +59,7 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func marshalPart(p Part) ([]byte, error) {
+func marshalPart(p Part, depth int) ([]byte, error) {
 	switch p := p.(type) {
 	case Text:
 		return tagged(typeText, p)
@@ -58,13 +70,15 @@ func marshalPart(p Part) ([]byte, error) {
 	case ToolCall:
 		return tagged(typeToolCall, p)
 	case ToolResult:
-		return tagged(typeToolResult, p)
+		return marshalToolResult(p, depth)
 	case CachePoint:
 		return tagged(typeCachePoint, p)
 	case Opaque:
 		return marshalOpaque(p)
+	case nil:
+		return nil, errors.New("is nil")
 	default:
-		return nil, fmt.Errorf("%T is no part; parts are values of the types of package llm", p)
+		return nil, errors.New("is none of the part types; parts are values, not pointers")
 	}
 }
 
@@ -81,6 +95,43 @@ func tagged(typ string, v any) ([]byte, error) {
 	return append([]byte(head), body[1:]...), nil
 }
 
+// toolResultJSON is a ToolResult whose parts are read and written by hand, to count the levels.
+type toolResultJSON struct {
+	plainToolResult
+
+	Parts json.RawMessage `json:"parts,omitempty"` // hides the other Parts
+}
+
+type plainToolResult ToolResult
+
+func marshalToolResult(t ToolResult, depth int) ([]byte, error) {
+	j := toolResultJSON{plainToolResult: plainToolResult(t)}
+	if len(t.Parts) > 0 {
+		parts, err := marshalParts(t.Parts, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		j.Parts = parts
+	}
+	return tagged(typeToolResult, j)
+}
+
+func unmarshalToolResult(raw json.RawMessage, depth int) (Part, error) {
+	var j toolResultJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return nil, err
+	}
+	t := ToolResult(j.plainToolResult)
+	if len(j.Parts) > 0 {
+		parts, err := unmarshalParts(j.Parts, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		t.Parts = parts
+	}
+	return t, nil
+}
+
 // marshalOpaque writes the value as it was read when it carries its own type, else wrapped as
 // {"type":…,"data":…}. unmarshalOpaque is its inverse.
 func marshalOpaque(o Opaque) ([]byte, error) {
@@ -88,17 +139,28 @@ func marshalOpaque(o Opaque) ([]byte, error) {
 		return nil, fmt.Errorf("an opaque part cannot have the type %q", clean(o.Type, 40))
 	}
 	if fields, ok := object(o.Data); ok && typeOf(fields) == o.Type && !isWrapped(fields) {
-		return o.Data, nil
+		return compact(o.Data), nil
 	}
-	type wrapped Opaque
-	return json.Marshal(wrapped(o))
+	return json.Marshal(o)
 }
 
 func unmarshalOpaque(typ string, raw json.RawMessage, fields map[string]json.RawMessage) Opaque {
 	if isWrapped(fields) {
-		return Opaque{Type: typ, Data: bytes.Clone(fields["data"])}
+		return Opaque{Type: typ, Data: compact(fields["data"])}
 	}
-	return Opaque{Type: typ, Data: bytes.Clone(raw)}
+	return Opaque{Type: typ, Data: compact(raw)}
+}
+
+// compact is a copy of raw, valid JSON, without blanks between values; nil of nothing.
+func compact(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return bytes.Clone(raw)
+	}
+	return b.Bytes()
 }
 
 // isWrapped reports whether an object is {"type":…,"data":…} or {"type":…}.
@@ -123,34 +185,44 @@ func typeOf(fields map[string]json.RawMessage) string {
 // UnmarshalJSON reads what MarshalJSON writes. An object of an unknown type becomes Opaque; an element
 // without a type is an error that names its index.
 func (p *Parts) UnmarshalJSON(data []byte) error {
-	var raws []json.RawMessage
-	if err := json.Unmarshal(data, &raws); err != nil {
+	parts, err := unmarshalParts(data, 0)
+	if err != nil {
 		return err
-	}
-	if raws == nil {
-		*p = nil
-		return nil
-	}
-	parts := make(Parts, 0, len(raws))
-	for i, raw := range raws {
-		part, err := unmarshalPart(raw)
-		if err != nil {
-			return fmt.Errorf("parts[%d]: %w", i, err)
-		}
-		parts = append(parts, part)
 	}
 	*p = parts
 	return nil
 }
 
-func unmarshalPart(raw json.RawMessage) (Part, error) {
+func unmarshalParts(data []byte, depth int) (Parts, error) {
+	if depth > maxNesting {
+		return nil, errNesting
+	}
+	var raws []json.RawMessage
+	if err := json.Unmarshal(data, &raws); err != nil {
+		return nil, err
+	}
+	if raws == nil {
+		return nil, nil
+	}
+	parts := make(Parts, 0, len(raws))
+	for i, raw := range raws {
+		part, err := unmarshalPart(raw, depth)
+		if err != nil {
+			return nil, fmt.Errorf("parts[%d]: %w", i, err)
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+func unmarshalPart(raw json.RawMessage, depth int) (Part, error) {
 	fields, ok := object(raw)
 	if !ok {
-		return nil, fmt.Errorf("is no object")
+		return nil, errors.New("is no object")
 	}
 	switch typ := typeOf(fields); typ {
 	case "":
-		return nil, fmt.Errorf(`has no "type"`)
+		return nil, errors.New(`has no "type"`)
 	case typeText:
 		return decodePart[Text](raw)
 	case typeMedia:
@@ -160,7 +232,7 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 	case typeToolCall:
 		return decodePart[ToolCall](raw)
 	case typeToolResult:
-		return decodePart[ToolResult](raw)
+		return unmarshalToolResult(raw, depth)
 	case typeCachePoint:
 		return CachePoint{}, nil
 	default:

@@ -73,7 +73,7 @@ type Schema struct {
 
 // Tool is a function the model may ask to have called.
 type Tool struct {
-	Name        string          `json:"name"`
+	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON Schema of an object; nil: no parameters
 	Lenient     bool            `json:"lenient,omitempty"`    // arguments may differ from the schema

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"slices"
 	"time"
 )
 
@@ -59,6 +60,25 @@ func (r *Response) Text() string {
 	return r.Message.Text()
 }
 
+// withoutOpenCalls is r without tool calls that had not ended, nil if nothing is left. r is not changed.
+func (r *Response) withoutOpenCalls() *Response {
+	if r == nil {
+		return nil
+	}
+	open := func(p Part) bool {
+		c, ok := p.(ToolCall)
+		return ok && !wholeObject(c.Arguments)
+	}
+	c := *r
+	if slices.ContainsFunc(c.Message.Parts, open) {
+		c.Message.Parts = slices.DeleteFunc(slices.Clone(c.Message.Parts), open)
+	}
+	if len(c.Message.Parts) == 0 {
+		return nil
+	}
+	return &c
+}
+
 // TotalUsage adds to Usage what failed and hedged attempts reported, which is billed too.
 func (r *Response) TotalUsage() Usage {
 	if r == nil {
@@ -75,7 +95,7 @@ func (r *Response) TotalUsage() Usage {
 
 // Warning tells of a setting that was dropped or changed on the way, or of an operation without a plan.
 type Warning struct {
-	Code    string `json:"code"`            // for programs: "dropped", "changed", "unknown_operation"
+	Code    string `json:"code,omitempty"`  // for programs: "dropped", "changed", "unknown_operation"
 	Field   string `json:"field,omitempty"` // path of the field of the request
 	Message string `json:"message,omitempty"`
 }
@@ -97,12 +117,12 @@ type Attempt struct {
 	Limit        time.Duration // it might have taken
 	FirstContent time.Duration // from Start to the first content; 0: none came, or the call was not streamed
 	Took         time.Duration
-	Kind         Kind // "": it answered
-	Bound        Bound
-	Status       int
-	RequestID    string
-	Usage        Usage
-	NotSent      bool // surely nothing left this process; false: it may have been billed
+	Kind         Kind   // "": it answered
+	Bound        Bound  // which limit ended it; "" none
+	Status       int    // HTTP status, 0 if there was none
+	RequestID    string // the provider's
+	Usage        Usage  // what it reported, though it may have failed
+	NotSent      bool   // surely nothing left this process; false: it may have been billed
 }
 
 // Skip is a target of the plan that was passed over.

@@ -1,73 +1,75 @@
 package llm
 
 import (
-	"math"
-	"strconv"
+	"cmp"
 	"strings"
 	"time"
 )
 
-// maxWait bounds what a hint can ask for, so that sums of times never overflow. No policy waits that long.
+// maxWait bounds what is taken for a wait. More is a misunderstanding (a time of the epoch in place of
+// seconds) and would keep a target cooled for good.
 const maxWait = 365 * 24 * time.Hour
 
 // RetryAfter reads how long a server asks to be left alone. It looks at, in this order: retry-after-ms,
 // x-ms-retry-after-ms (milliseconds), Retry-After (seconds, fractions allowed, or an HTTP date, compared with
 // the response's Date if there is one, else with now; RFC 9110 section 10.2.3), X-Amz-Retry-After
 // (milliseconds), grpc-retry-pushback-ms, and the x-ratelimit-reset-* of whichever x-ratelimit-remaining-*
-// is 0. A value of 0 or less, or one that cannot be read, is no hint: the next is looked at. Header names
-// are found in any case. ok is false when there is no hint.
+// is 0. A value of 0 or less, of more than a year, or one that cannot be read, is no hint: the next is looked
+// at. Header names are found in any case. ok is false when there is no hint.
 func RetryAfter(header map[string][]string, now time.Time) (wait time.Duration, ok bool) {
-	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
-		if wait = number(headerValue(header, name), time.Millisecond); wait > 0 {
-			return wait, true
-		}
-	}
-	value := headerValue(header, "Retry-After")
-	if wait = number(value, time.Second); wait > 0 {
-		return wait, true
-	}
-	if wait = untilDate(value, headerValue(header, "Date"), now); wait > 0 {
-		return wait, true
-	}
-	for _, name := range []string{"X-Amz-Retry-After", "Grpc-Retry-Pushback-Ms"} {
-		if wait = number(headerValue(header, name), time.Millisecond); wait > 0 {
-			return wait, true
-		}
-	}
-	return resetWait(header)
-}
-
-// resetWait is the longest x-ratelimit-reset-* among the limits that are used up.
-func resetWait(header map[string][]string) (wait time.Duration, ok bool) {
-	for _, what := range []string{"Requests", "Tokens"} {
-		if strings.TrimSpace(headerValue(header, "X-Ratelimit-Remaining-"+what)) != "0" {
-			continue
-		}
-		wait = max(wait, resetDuration(headerValue(header, "X-Ratelimit-Reset-"+what)))
-	}
+	wait = retryAfter(header, 0, now)
 	return wait, wait > 0
 }
 
-// resetDuration reads "1m30s", "4ms" or a plain number of seconds; 0 if it cannot.
-func resetDuration(value string) time.Duration {
-	if wait := number(value, time.Second); wait > 0 {
-		return wait
-	}
-	d, err := time.ParseDuration(strings.TrimSpace(value))
-	if err != nil || d <= 0 {
-		return 0
-	}
-	return min(d, maxWait)
+// retryAfter is RetryAfter with a google.rpc.RetryInfo from the body (0: none) in its place of the order.
+func retryAfter(header map[string][]string, retryInfo time.Duration, now time.Time) time.Duration {
+	value := headerValue(header, "Retry-After")
+	return cmp.Or(
+		number(headerValue(header, "Retry-After-Ms"), "ms"),
+		number(headerValue(header, "X-Ms-Retry-After-Ms"), "ms"),
+		number(value, "s"),
+		untilDate(value, headerValue(header, "Date"), now),
+		number(headerValue(header, "X-Amz-Retry-After"), "ms"),
+		retryInfo,
+		number(headerValue(header, "Grpc-Retry-Pushback-Ms"), "ms"),
+		resetWait(header),
+	)
 }
 
-// number reads a decimal number of units; 0 if it is none, or not above 0. The result is rounded up to the
-// nanosecond, for a wait is a floor.
-func number(value string, unit time.Duration) time.Duration {
-	f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil || !(f > 0) || math.IsInf(f, 0) {
+// resetWait is the longest x-ratelimit-reset-* among the limits that are used up.
+func resetWait(header map[string][]string) (wait time.Duration) {
+	for _, what := range []string{"Requests", "Tokens"} {
+		if strings.TrimSpace(headerValue(header, "X-Ratelimit-Remaining-"+what)) == "0" {
+			value := strings.TrimSpace(headerValue(header, "X-Ratelimit-Reset-"+what))
+			wait = max(wait, cmp.Or(number(value, "s"), length(value))) // "12", "1m30s", "4ms"
+		}
+	}
+	return wait
+}
+
+// number reads a plain decimal number of units; 0 if it is none. No exponents, no hexadecimal digits, no NaN.
+func number(value, unit string) time.Duration {
+	value = strings.TrimSpace(value)
+	if strings.Trim(value, "0123456789.") != "" {
 		return 0
 	}
-	return time.Duration(math.Ceil(min(f*float64(unit), float64(maxWait))))
+	return length(value + unit)
+}
+
+// length reads a duration as Go writes it; 0 if it is none, not above 0, or above maxWait.
+func length(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return within(d)
+}
+
+func within(d time.Duration) time.Duration {
+	if d <= 0 || d > maxWait {
+		return 0
+	}
+	return d
 }
 
 func untilDate(value, date string, now time.Time) time.Duration {
@@ -78,7 +80,7 @@ func untilDate(value, date string, now time.Time) time.Duration {
 	if sent, ok := httpDate(date); ok {
 		now = sent
 	}
-	return min(at.Sub(now), maxWait)
+	return within(at.Sub(now))
 }
 
 // httpDate reads the three forms of RFC 9110 section 5.6.7, as http.ParseTime does: net/http itself would
@@ -92,16 +94,27 @@ func httpDate(value string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// headerValue is the first value of a header under any spelling of its name: canonical as net/http has it,
-// lower case as HTTP/2 and gRPC metadata have it, or anything else.
+// headerValue is the first value of a header, "" if there is none.
 func headerValue(header map[string][]string, canonical string) string {
-	if v := header[canonical]; len(v) > 0 {
+	if v := headerValues(header, canonical); len(v) > 0 {
 		return v[0]
+	}
+	return ""
+}
+
+// headerValues finds a header under any spelling of its name: canonical as net/http has it, lower case as
+// HTTP/2 and gRPC metadata have it, or anything else.
+func headerValues(header map[string][]string, canonical string) []string {
+	if v := header[canonical]; len(v) > 0 {
+		return v
+	}
+	if v := header[strings.ToLower(canonical)]; len(v) > 0 {
+		return v
 	}
 	for name, v := range header {
 		if len(v) > 0 && strings.EqualFold(name, canonical) {
-			return v[0]
+			return v
 		}
 	}
-	return ""
+	return nil
 }

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync/atomic"
 )
@@ -14,38 +13,27 @@ type Stream struct {
 	ctx    context.Context //nolint:containedctx // the call begins when the stream is read, with the caller's context
 	req    *Request
 
-	used atomic.Bool
+	used atomic.Bool // somebody reads it, or did
+	over atomic.Bool // nothing may reach the reader any more
+	done bool        // resp and err hold the outcome; both nil after a panic
 	resp *Response
 	err  error
 }
 
-// errLeft is what the sink of a Stream returns after its reader left the loop.
-var errLeft = errors.New("llm: the reader left the stream")
+// errLeft is what the sink of a Stream returns after its reader has left the loop.
+var errLeft = &Error{Kind: ErrCanceled, Code: "reader_left"}
 
 // Events yields every event. An error is the last pair; otherwise the last event is [EventDone] with the
 // complete answer. A second loop over the same Stream yields [ErrInvalid].
 func (s *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if s.used.Swap(true) {
-			yield(Event{}, Invalid("stream", "was read before", "call Client.Stream for a new answer"))
+			yield(Event{}, Invalid("stream", "was read before", "make a new Stream for a new answer"))
 			return
 		}
-		// Should the loop body panic, nothing below runs, and this stays.
-		s.err = &Error{Kind: ErrCanceled, Code: "reader_panicked"}
-		left := false
-		resp, err := s.client.run(s.ctx, s.req, func(e Event) error {
-			if left {
-				return errLeft
-			}
-			if !e.content() { // a Generator that breaks its contract must not end the loop early
-				return nil
-			}
-			if !yield(e, nil) {
-				left = true
-				return errLeft
-			}
-			return nil
-		})
+		defer func() { s.done = true }()
+		resp, err := s.client.run(s.ctx, s.req, s.sink(yield))
+		left := s.over.Swap(true)
 		s.settle(resp, err, left)
 		switch {
 		case left:
@@ -57,14 +45,29 @@ func (s *Stream) Events() iter.Seq2[Event, error] {
 	}
 }
 
+// sink hands events to the reader. It holds against a Generator that breaks its contract: what is no content
+// does not reach the reader, and neither does anything after he left or after the call ended.
+func (s *Stream) sink(yield func(Event, error) bool) Sink {
+	return func(e Event) error {
+		if s.over.Load() {
+			return errLeft
+		}
+		if !e.content() || yield(e, nil) {
+			return nil
+		}
+		s.over.Store(true)
+		return errLeft
+	}
+}
+
 func (s *Stream) settle(resp *Response, err error, left bool) {
 	switch {
-	case left && err != nil:
-		s.resp, s.err = nil, &Error{Kind: ErrCanceled, Code: "reader_left", Operation: s.req.Operation, Partial: resp}
+	case left && KindOf(err) != ErrCanceled: // the Generator hid why it ended, or gave an answer nobody took
+		s.err = &Error{Kind: ErrCanceled, Code: errLeft.Code, Operation: s.req.Operation}
 	case err != nil:
-		s.resp, s.err = nil, err
+		s.err = err
 	default:
-		s.resp, s.err = resp, nil
+		s.resp = resp
 	}
 }
 
@@ -86,11 +89,18 @@ func (s *Stream) Text() iter.Seq2[string, error] {
 }
 
 // Response returns the complete answer after a loop over the Stream; without one it reads all of it. After
-// a loop that was left early it fails with [ErrCanceled] and what had arrived as Partial.
+// a loop that was left early it fails with [ErrCanceled] and has as Partial what had arrived before the event
+// at which the loop was left. Inside the loop it fails with [ErrInvalid].
 func (s *Stream) Response() (*Response, error) {
 	if !s.used.Load() {
-		for range s.Events() { //nolint:revive // read to the end, settle keeps the outcome
-		}
+		s.Events()(func(Event, error) bool { return true }) // settle keeps the outcome
 	}
-	return s.resp, s.err
+	switch {
+	case !s.done:
+		return nil, Invalid("stream", "is still being read", "ask for the answer after the loop")
+	case s.resp == nil && s.err == nil:
+		return nil, panicked(s.req)
+	default:
+		return s.resp, s.err
+	}
 }
