@@ -1,0 +1,219 @@
+package azure
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// answer gathers one answer from its pieces: whole messages or deltas, which differ in size only.
+type answer struct {
+	ctx      context.Context //nolint:containedctx // it lives as long as the one call it belongs to
+	model    llm.ModelRef
+	names    names
+	warnings []llm.Warning
+	wire     *wire
+	sink     llm.Sink // nil: nobody listens
+
+	acc       llm.Accumulator
+	parts     int // indices given out
+	text      int // index of the text part + 1
+	reasoning int // index of the reasoning part + 1
+	calls     []*call
+	refusal   strings.Builder
+	legacy    *functionCall
+
+	id, version string
+	usage       llm.Usage
+	finish      string
+	problem     json.RawMessage // an error beside or inside the choices
+	filters     json.RawMessage // the content filter's verdict on the first choice
+}
+
+// head takes what identifies an answer.
+func (a *answer) head(id, version string) {
+	a.id, a.version = cmp.Or(a.id, id), cmp.Or(a.version, version)
+}
+
+// take adds one chunk. Its error is the sink's.
+func (a *answer) take(c *content) error {
+	a.count(c.Usage)
+	if says(c.Error) {
+		a.problem = c.Error
+	}
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		if ch.Index != 0 {
+			continue // more than one answer was asked for, through Extra: the first is taken
+		}
+		if says(ch.Error) {
+			a.problem = ch.Error
+		}
+		if err := a.piece(&ch.Delta); err != nil {
+			return err
+		}
+		if a.parts == 0 && a.refusal.Len() == 0 { // some servers repeat the whole message at the end of a stream
+			if err := a.piece(&ch.Message); err != nil {
+				return err
+			}
+		}
+		a.finish = cmp.Or(ch.FinishReason, a.finish)
+	}
+	return nil
+}
+
+// takeRaw is take, and keeps the filter's verdict when the chunk says that it was the end.
+func (a *answer) takeRaw(c *content, raw []byte) error {
+	if err := a.take(c); err != nil {
+		return err
+	}
+	if a.finish == "content_filter" && a.filters == nil {
+		a.filters = filterResults(raw)
+	}
+	return nil
+}
+
+// says reports whether an error member says something.
+func says(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "false", `""`, "{}":
+		return false
+	default:
+		return true
+	}
+}
+
+func (a *answer) piece(d *delta) error {
+	if thought := cmp.Or(d.ReasoningContent, d.Reasoning); thought != "" {
+		if err := a.emit(llm.Event{Kind: llm.EventReasoning, Index: a.place(&a.reasoning), Delta: thought}); err != nil {
+			return err
+		}
+	}
+	if d.Content != "" {
+		if err := a.emit(llm.Event{Kind: llm.EventText, Index: a.place(&a.text), Delta: string(d.Content)}); err != nil {
+			return err
+		}
+	}
+	a.refusal.WriteString(d.Refusal)
+	for i := range d.ToolCalls {
+		if err := a.callPiece(&d.ToolCalls[i]); err != nil {
+			return err
+		}
+	}
+	if f := d.FunctionCall; f != nil {
+		if a.legacy == nil {
+			a.legacy = &functionCall{}
+		}
+		a.legacy.Name += f.Name
+		a.legacy.Arguments += string(f.Arguments)
+	}
+	return nil
+}
+
+// place returns the index of a part, the next free one when it appears.
+func (a *answer) place(slot *int) int {
+	if *slot == 0 {
+		a.parts++
+		*slot = a.parts
+	}
+	return *slot - 1
+}
+
+// emit hands one event to the sink, and keeps it if it was accepted.
+func (a *answer) emit(e llm.Event) error {
+	if a.sink != nil {
+		if err := a.sink(e); err != nil {
+			return sinkError{err}
+		}
+	}
+	a.acc.Add(e)
+	return nil
+}
+
+// count keeps the last usage that has numbers: some servers send zeros first, others a running count.
+func (a *answer) count(u *usage) {
+	if u == nil || u.Prompt == 0 && u.Completion == 0 {
+		return
+	}
+	a.usage = llm.Usage{
+		Input: u.Prompt, Output: u.Completion,
+		CacheRead: u.PromptDetails.Cached, CacheWrite: u.PromptDetails.Writes,
+		Reasoning: u.CompletionDetails.Reasoning, Reported: true,
+	}
+}
+
+// response is the whole answer, or the error that its finish stands for.
+func (a *answer) response() (*llm.Response, error) {
+	if a.finish == "content_filter" {
+		return a.filtered()
+	}
+	if err := a.closeCalls(); err != nil {
+		return a.partial(), err
+	}
+	a.putOpaque()
+	r := a.acc.Response()
+	if len(r.Message.Parts) == 0 && a.finish != "length" {
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer"})
+	}
+	a.describe(r)
+	r.Finish = a.finishReason(r)
+	return r, nil
+}
+
+// putOpaque adds the parts that no event builds.
+func (a *answer) putOpaque() {
+	if a.refusal.Len() > 0 {
+		data, _ := json.Marshal(a.refusal.String()) // a string has no way to fail
+		a.acc.Put(a.parts, llm.Opaque{Type: RefusalType, Data: data})
+		a.parts++
+	}
+	if a.legacy != nil {
+		data, _ := json.Marshal(a.legacy) // strings too
+		a.acc.Put(a.parts, llm.Opaque{Type: FunctionCallType, Data: data})
+		a.parts++
+	}
+}
+
+// finishReason puts the finish into the SDK's words. A call makes it tool_call whatever the provider says:
+// with a named tool choice OpenAI says stop.
+func (a *answer) finishReason(r *llm.Response) llm.FinishReason {
+	calls := a.legacy != nil || len(a.calls) > 0
+	switch a.finish {
+	case "length":
+		return llm.FinishLength
+	case "stop", "tool_calls", "function_call", "":
+		switch {
+		case calls:
+			return llm.FinishToolCall
+		case a.refusal.Len() > 0 && r.Text() == "", a.finish == "tool_calls", a.finish == "function_call":
+			return llm.FinishOther
+		default:
+			return llm.FinishStop
+		}
+	default:
+		return llm.FinishOther
+	}
+}
+
+// describe fills in everything but the message's parts and the finish.
+func (a *answer) describe(r *llm.Response) {
+	r.ID, r.ModelVersion, r.Model, r.Message.From = a.id, a.version, a.model, a.model
+	r.RawFinish, r.Usage, r.Warnings = a.finish, a.usage, a.warnings
+	r.RateLimit = rateLimit(a.wire.Header())
+}
+
+// partial is what had arrived when the answer failed: nil if that was nothing at all.
+func (a *answer) partial() *llm.Response {
+	r := a.acc.Partial()
+	if r == nil {
+		if !a.usage.Reported {
+			return nil
+		}
+		r = &llm.Response{Message: llm.Message{Role: llm.RoleAssistant}}
+	}
+	a.describe(r)
+	return r
+}

@@ -1,0 +1,174 @@
+package azure_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/providers/azure"
+)
+
+// TestAStreamEndsAtItsEndMark: the connection is held open behind it.
+func TestAStreamEndsAtItsEndMark(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	_, resp := streamed(t, thenHang(text("a"), stop(), counted, done))
+	wantText(t, resp, "a")
+	if took := time.Since(start); took > patience/2 || resp.ID != "c1" || resp.ModelVersion != "m-1" || resp.RawFinish != "stop" {
+		t.Errorf("took %v: %+v", took, resp)
+	}
+}
+
+func TestAFinishReasonIsAnEndMark(t *testing.T) {
+	t.Parallel()
+	for name, handle := range map[string]http.HandlerFunc{
+		"clean end":         events(text("a"), stop()),
+		"abort behind it":   thenAbort(text("a"), stop()),
+		"half a frame":      events(text("a"), stop(), `data: {"id":`),
+		"garbage behind it": events(text("a"), stop(), "data: }\n\n", done),
+	} {
+		_, resp := streamed(t, handle)
+		if wantText(t, resp, "a"); resp.Finish != llm.FinishStop || resp.Usage.Reported {
+			t.Errorf("%s: %+v", name, resp)
+		}
+	}
+}
+
+func TestDoneIsAnEndMarkWithoutAFinishReason(t *testing.T) {
+	t.Parallel()
+	_, resp := streamed(t, events(text("a"), done))
+	if wantText(t, resp, "a"); resp.Finish != llm.FinishStop || resp.RawFinish != "" {
+		t.Errorf("%+v", resp)
+	}
+}
+
+func TestAStreamWithoutAnEndMarkIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, handle := range map[string]http.HandlerFunc{
+		"clean cut":         events(text("a")),
+		"abort":             thenAbort(text("a")),
+		"cut in a frame":    events(text("a"), `data: {"id":"c1","choices":[{"index":0,"delta":{"content":"b`),
+		"cut before a line": events(text("a"), `data: `),
+		"role only":         events(text("a"), data(`{"role":"assistant","content":""}`, "null")),
+	} {
+		got, resp, err := stream(t, serve(t, handle).provider(t), hello())
+		e := failed(t, err, llm.ErrInterrupted)
+		if resp == nil || resp.Text() != "a" || e.Partial != resp || len(got) != 1 || e.NotSent || e.Status != 200 {
+			t.Errorf("%s: %d events, %+v, partial %+v", name, len(got), e, resp)
+		}
+	}
+	_, resp, err := stream(t, serve(t, events()).provider(t), hello())
+	wantKind(t, err, llm.ErrInterrupted)
+	if resp != nil {
+		t.Errorf("an empty stream made %+v", resp)
+	}
+}
+
+func TestOnlyTheEndMarkIsBadOutput(t *testing.T) {
+	t.Parallel()
+	for name, handle := range map[string]http.HandlerFunc{
+		"done":              events(": warming\n\n", done),
+		"finish":            events(stop(), done),
+		"no event at all":   reply(200, "<html>a login page</html>", "Content-Type", "text/html"),
+		"data that is none": events("data: hello\n\n", done),
+		"half JSON":         events("data: {\"choices\":[\n\n", done),
+	} {
+		_, resp, err := stream(t, serve(t, handle).provider(t), hello())
+		if e := failed(t, err, llm.ErrBadOutput); resp != nil || e.Code == "" {
+			t.Errorf("%s: %+v, %+v", name, e, resp)
+		}
+	}
+}
+
+func TestAnAnswerCutByItsLimitMayBeEmpty(t *testing.T) {
+	t.Parallel()
+	got, resp := streamed(t, events(data(`{"role":"assistant","content":""}`, "null"), data("{}", `"length"`), counted, done))
+	if len(got) > 0 || resp.Finish != llm.FinishLength || len(resp.Message.Parts) > 0 || !resp.Usage.Reported {
+		t.Errorf("%d events, %+v", len(got), resp)
+	}
+}
+
+// wire is a transport whose one response is written by hand, without a socket, so that time can be virtual.
+func wire(write func(ctx context.Context, w *io.PipeWriter)) *http.Client {
+	return &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		r, w := io.Pipe()
+		context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
+		go write(req.Context(), w)
+		return &http.Response{
+			StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req,
+		}, nil
+	})}
+}
+
+func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		behind string
+		limit  time.Duration
+		took   time.Duration
+	}{
+		"nothing comes":          {"", time.Minute, time.Second},
+		"usage comes":            {counted, time.Minute, time.Second},
+		"usage and [DONE] come":  {counted + done, time.Minute, 10 * time.Millisecond},
+		"the context ends first": {"", 300 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
+					BaseURL: "http://localhost", Model: "m",
+					HTTP: wire(func(_ context.Context, w *io.PipeWriter) { _, _ = io.WriteString(w, text("a")+stop()+c.behind) }),
+				}))
+				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+				defer cancel()
+				start := time.Now()
+				resp, err := p.Generate(ctx, hello(), func(llm.Event) error { return nil })
+				if err != nil || resp.Text() != "a" || resp.Usage.Reported != (c.behind != "") {
+					t.Errorf("%+v, %v", resp, err)
+				}
+				if took := time.Since(start); took != c.took {
+					t.Errorf("took %v, want %v", took, c.took)
+				}
+			})
+		})
+	}
+}
+
+// TestAStreamsConnectionIsUsedAgain: the end of the body comes a moment after the end mark, as it does over any
+func TestAStreamsConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	connections := map[string]bool{}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		connections[r.RemoteAddr] = true
+		mu.Unlock()
+		writeEvents(w, text("a"), stop(), counted, done)
+		<-time.NewTimer(time.Millisecond).C
+	})
+	p := s.provider(t)
+	for range 20 {
+		if _, _, err := stream(t, p, hello()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(connections) > 10 { // a busy machine may lose one now and then
+		t.Errorf("20 streams took %d connections", len(connections))
+	}
+}
+
+func TestAnEventWithoutEndIsBadOutput(t *testing.T) {
+	t.Parallel()
+	_, _, err := stream(t, serve(t, events(text("a"), "data: "+strings.Repeat("x", 17<<20))).provider(t), hello())
+	if e := failed(t, err, llm.ErrBadOutput); e.Code != "event_too_large" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,121 @@
+package providers_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/providers/azure"
+)
+
+// The rows of Azure and OpenAI: chat completions.
+
+// openAzure chooses the settings by the recorded path, as a user would.
+func openAzure(rec *recording, server string, client *http.Client) (llm.Generator, error) {
+	u, err := url.Parse(rec.Request.Path)
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Model     string
+		MaxTokens *int `json:"max_tokens"`
+	}
+	_ = json.Unmarshal(rec.Request.Body, &body)
+	if body.Model == "" {
+		body.Model = rec.Model
+	}
+	base := strings.TrimSuffix(u.Path, "/chat/completions")
+	if rec.Provider == "openai" || base == "" {
+		return azure.Compatible(&azure.CompatibleOptions{
+			BaseURL: server + base, Model: body.Model, Key: "key", HTTP: client, LegacyMaxTokens: body.MaxTokens != nil,
+		})
+	}
+	o := &azure.Options{
+		Endpoint: server, Deployment: body.Model, Key: "key", HTTP: client,
+		APIVersion: u.Query().Get("api-version"), LegacyMaxTokens: body.MaxTokens != nil,
+	}
+	switch name, deployed := strings.CutPrefix(base, "/openai/deployments/"); {
+	case deployed && o.APIVersion == "":
+		o.Endpoint += base
+	case deployed:
+		o.Deployment = name
+	case base == "/models":
+		o.Endpoint += base
+	}
+	return azure.New(o)
+}
+
+func chatOutcome(rec *recording) (want expectation, unfit []string) {
+	if rec.Kind == "error" {
+		want.kind, want.status = llm.ErrUnknown, or(value[int](rec, "status"), 0)
+		want.code = value[string](rec, "error_code")
+		if m := value[string](rec, "error_message"); m != nil {
+			want.message = new(cut(*m, 512))
+		}
+		want.retryAfter = time.Duration(or(value[float64](rec, "retry_after_ms"), 0) * float64(time.Millisecond))
+		if want.retryAfter <= 0 {
+			want.retryAfter = time.Duration(or(value[float64](rec, "retry_after_seconds"), 0) * float64(time.Second))
+		}
+		if or(want.code, "") == "content_filter" {
+			want.kind = llm.ErrContentFiltered
+		}
+		return want, nil
+	}
+	want.text, want.finish = or(value[string](rec, "text"), ""), or(value[string](rec, "finish_reason"), "")
+	want.calls = or(value[[]expectedCall](rec, "tool_calls"), nil)
+	want.reasoning, want.refusal = value[string](rec, "reasoning_text"), value[string](rec, "refusal")
+	want.frames, want.textDeltas = value[int](rec, "events"), value[int](rec, "text_deltas")
+	want.total = value[int64](rec, "total_tokens")
+	want.usage = &llm.Usage{
+		Input: or(value[int64](rec, "input_tokens"), 0), Output: or(value[int64](rec, "output_tokens"), 0),
+		CacheRead: or(value[int64](rec, "cached_tokens"), 0), CacheWrite: or(value[int64](rec, "cache_write_tokens"), 0),
+		Reasoning: or(value[int64](rec, "reasoning_tokens"), 0), Reported: value[int64](rec, "input_tokens") != nil,
+	}
+	if want.finish == "content_filter" {
+		want.kind = llm.ErrContentFiltered
+	}
+	if e := value[struct{ Message string }](rec, "stream_error"); e != nil {
+		want.kind, want.status, want.message = llm.ErrUnknown, rec.Response.Status, new(cut(e.Message, 512))
+	}
+	if n := or(value[int](rec, "choices"), 1); n > 1 {
+		unfit = append(unfit, "more than one choice: a response has one message, the first choice is taken")
+	}
+	for _, c := range want.calls {
+		if c.Type == "custom" {
+			want.skipCalls = true
+			unfit = append(unfit, "a custom tool's input is no JSON: it comes as an opaque part")
+		}
+	}
+	if rec.Expect["legacy_function_call"] != nil {
+		unfit = append(unfit, "function_call is from before tools and has no id: it comes as an opaque part")
+	}
+	return want, unfit
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// sseFrames counts the data objects of an event stream.
+func sseFrames(body []byte) (n int) {
+	lines := bufio.NewScanner(bytes.NewReader(body))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data:"); ok && strings.TrimSpace(data) != "[DONE]" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,185 @@
+package providers_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/providers/azure"
+)
+
+// expectation is what a recording means in terms of this SDK. Nil fields are not compared.
+type expectation struct {
+	kind       llm.Kind // "": an answer
+	text       string
+	calls      []expectedCall
+	skipCalls  bool
+	finish     string
+	usage      *llm.Usage
+	total      *int64
+	reasoning  *string
+	refusal    *string
+	frames     *int
+	textDeltas *int
+
+	status     int
+	code       *string
+	message    *string
+	retryAfter time.Duration
+}
+
+type expectedCall struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+}
+
+// differs compares a result and tells every difference.
+func (want *expectation) differs(got *result) (problems []string) {
+	differ := func(what string, want, got any) {
+		problems = append(problems, fmt.Sprintf("%s: want %v, got %v", what, want, got))
+	}
+	if kind := llm.KindOf(got.err); want.kind == "" && kind != "" || want.kind != "" && kind == "" ||
+		want.kind == llm.ErrContentFiltered && kind != want.kind {
+		return []string{fmt.Sprintf("want kind %q, got %q: %+v", want.kind, kind, got.err)}
+	}
+	if want.status != 0 {
+		return want.differsAsError(got)
+	}
+	resp := got.resp
+	if resp == nil {
+		return []string{fmt.Sprintf("no response: %v", got.err)}
+	}
+	if resp.Text() != want.text {
+		differ("text", want.text, resp.Text())
+	}
+	if resp.RawFinish != want.finish {
+		differ("finish", want.finish, resp.RawFinish)
+	}
+	if !want.skipCalls {
+		problems = append(problems, differentCalls(want.calls, resp.Message.ToolCalls())...)
+	}
+	if want.usage != nil && *want.usage != resp.Usage {
+		differ("usage", *want.usage, resp.Usage)
+	}
+	if want.total != nil && *want.total != resp.Usage.Input+resp.Usage.Output {
+		differ("total tokens", *want.total, resp.Usage.Input+resp.Usage.Output)
+	}
+	if thought := reasoningText(resp); want.reasoning != nil && *want.reasoning != thought {
+		differ("reasoning", *want.reasoning, thought)
+	}
+	if said, _ := azure.Refusal(resp); want.refusal != nil && *want.refusal != said {
+		differ("refusal", *want.refusal, said)
+	}
+	if want.frames != nil && *want.frames != got.frames {
+		differ("events", *want.frames, got.frames)
+	}
+	if n := textDeltas(got.events); want.textDeltas != nil && *want.textDeltas != n {
+		differ("text deltas", *want.textDeltas, n)
+	}
+	if got.events != nil {
+		problems = append(problems, differentEvents(got)...)
+	}
+	return problems
+}
+
+func (want *expectation) differsAsError(got *result) (problems []string) {
+	differ := func(what string, want, got any) {
+		problems = append(problems, fmt.Sprintf("%s: want %v, got %v", what, want, got))
+	}
+	e, ok := errors.AsType[*llm.Error](got.err)
+	if !ok {
+		return []string{fmt.Sprintf("want an *llm.Error, got %T", got.err)}
+	}
+	if e.Status != want.status {
+		differ("status", want.status, e.Status)
+	}
+	if want.code != nil && e.Code != *want.code {
+		differ("code", *want.code, e.Code)
+	}
+	if want.message != nil && e.Message != *want.message {
+		differ("message", *want.message, e.Message)
+	}
+	if e.RetryAfter != want.retryAfter {
+		differ("retry after", want.retryAfter, e.RetryAfter)
+	}
+	if want.message != nil && len(*want.message) > 8 && strings.Contains(e.Error(), *want.message) {
+		problems = append(problems, "the provider's words are in the text of the error")
+	}
+	return problems
+}
+
+func differentCalls(want []expectedCall, got []llm.ToolCall) (problems []string) {
+	if len(want) != len(got) {
+		return []string{fmt.Sprintf("want %d tool calls, got %d: %+v", len(want), len(got), got)}
+	}
+	for i, w := range want {
+		if w.Name != got[i].Name || w.ID != "" && w.ID != got[i].ID || got[i].ID == "" ||
+			!sameJSON(w.Arguments, []byte(got[i].Arguments)) {
+			problems = append(problems, fmt.Sprintf("tool call %d: want %s %s(%s), got %+v", i, w.ID, w.Name, w.Arguments, got[i]))
+		}
+	}
+	return problems
+}
+
+// differentEvents folds the events again: the response is what the sink accepted.
+func differentEvents(got *result) []string {
+	var acc llm.Accumulator
+	for _, e := range got.events {
+		acc.Add(e)
+	}
+	folded := acc.Response()
+	if folded.Text() != got.resp.Text() || !reflect.DeepEqual(folded.Message.ToolCalls(), got.resp.Message.ToolCalls()) {
+		return []string{"the events and the response differ"}
+	}
+	return nil
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func reasoningText(r *llm.Response) string {
+	var b strings.Builder
+	for _, p := range r.Message.Parts {
+		if thought, ok := p.(llm.Reasoning); ok {
+			b.WriteString(thought.Text)
+		}
+	}
+	return b.String()
+}
+
+func textDeltas(events []llm.Event) (n int) {
+	for _, e := range events {
+		if e.Kind == llm.EventText {
+			n++
+		}
+	}
+	return n
+}
+
+// value reads one key of expect; nil if it is null or not there.
+func value[T any](rec *recording, key string) *T {
+	raw, ok := rec.Expect[key]
+	if !ok || string(raw) == "null" {
+		return nil
+	}
+	v := new(T)
+	if json.Unmarshal(raw, v) != nil {
+		return nil
+	}
+	return v
+}
+
+func or[T any](p *T, zero T) T {
+	if p == nil {
+		return zero
+	}
+	return *p
+}
