@@ -19,7 +19,7 @@ type attempt struct {
 	trail   llm.Attempt
 	ctx     context.Context //nolint:containedctx // of the observers' hooks
 	content bool            // something reached the caller: nothing may be sent again
-	refused bool // an event came after a limit fell
+	refused bool            // an event came after a limit fell
 	inSink  bool
 	sinkErr error
 }

@@ -1,0 +1,486 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/llmtest"
+	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// secret and prompt are planted: no output but an answer may hold them.
+const (
+	secret = "sk-canary-4f1c"
+	prompt = "the canary prompt 8d2e"
+)
+
+// command runs a command line in process and returns its exit status and output.
+func command(ctx context.Context, env map[string]string, stdin string, args ...string) (status int, stdout, stderr string) {
+	var out, errOut bytes.Buffer
+	a := &app{
+		stdin: strings.NewReader(stdin), stdout: &out, stderr: &errOut,
+		getenv: func(name string) string { return env[name] },
+	}
+	status = a.run(ctx, args)
+	return status, out.String(), errOut.String()
+}
+
+// account starts a simulated account and returns the variables that point at it.
+func account(t *testing.T, o *simazure.Options) (*simazure.Server, map[string]string) {
+	t.Helper()
+	if o.Key == "" {
+		o.Key = secret
+	}
+	server := simazure.StartOptions(o)
+	t.Cleanup(server.Close)
+	return server, map[string]string{
+		envAzureEndpoint: server.URL, envAzureKey: secret, envAzureDeployment: "gpt-4o", envAzureVersion: "2024-10-21",
+	}
+}
+
+func turns(steps ...llmtest.Step) []simazure.Turn {
+	list := make([]simazure.Turn, len(steps))
+	for i, s := range steps {
+		list[i].Step = s
+	}
+	return list
+}
+
+// TestWrongUse: each wrong use has one clear line, the next step and its exit status.
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	good := map[string]string{
+		envAzureEndpoint: "https://example.openai.azure.com", envAzureKey: secret, envAzureDeployment: "gpt-4o",
+	}
+	with := func(name, value string) map[string]string {
+		env := map[string]string{}
+		for k, v := range good {
+			env[k] = v
+		}
+		env[name] = value
+		return env
+	}
+	tests := []struct {
+		name   string
+		args   string // split at blanks; ~ is a blank
+		env    map[string]string
+		stdin  string
+		status int
+		want   []string
+	}{
+		{"an unknown command", "demmo", nil, "", 2, []string{`there is no command "demmo"; did you mean "demo"?`, "next: punctual help"}},
+		{"an unknown flag", "generate -steam x", good, "", 2, []string{`has no flag -steam; did you mean "-stream"?`, "next: punctual generate -h"}},
+		{"an unknown operation", "generate -o triag x", good, "", 2, []string{`-o: there is no operation "triag"; did you mean "triage"?`, "next: use default, triage, orchestration, generation"}},
+		{"an operation like no other", "generate -o zzzzzz x", good, "", 2, []string{`there is no operation "zzzzzz"` + "\n"}},
+		{"an empty prompt", "generate ~", good, "", 2, []string{"the prompt is empty", "next: "}},
+		{"an empty standard input", "generate", good, " \n", 2, []string{"the prompt is empty"}},
+		{"a prompt that is no text", "generate -", good, "a\xff", 2, []string{"no UTF-8"}},
+		{"two prompts", "generate a b", good, "", 2, []string{"there are 2 prompts"}},
+		{"a deadline without a unit", "generate -deadline 20 x", good, "", 2, []string{"deadline", "next: punctual generate -h"}},
+		{"a deadline of nothing", "generate -deadline 0s x", good, "", 2, []string{"-deadline: want a time above 0"}},
+		{"a flag without its value", "generate -o", good, "", 2, []string{"flag needs an argument"}},
+		{"json and stream", "generate -json -stream x", good, "", 2, []string{"leave -stream out"}},
+		{"no provider", "generate x", nil, "", 3, []string{"no provider", "AZURE_OPENAI_ENDPOINT", "punctual generate -demo"}},
+		{"no key", "generate x", with(envAzureKey, ""), "", 3, []string{"AZURE_OPENAI_API_KEY is not", "next: export AZURE_OPENAI_API_KEY="}},
+		{"no deployment", "generate x", with(envAzureDeployment, ""), "", 3, []string{"AZURE_OPENAI_DEPLOYMENT is not"}},
+		{"an endpoint that is no address", "generate x", with(envAzureEndpoint, "myresource"), "", 3, []string{"AZURE_OPENAI_ENDPOINT: is no http or https address", "next: "}},
+		{"an endpoint with a password", "generate x", with(envAzureEndpoint, "https://u:"+secret+"@h"), "", 3, []string{"AZURE_OPENAI_ENDPOINT: holds a user or password"}},
+		{"a key with a line end", "generate x", with(envAzureKey, secret+"\n"), "", 3, []string{"AZURE_OPENAI_API_KEY: has blanks, line ends"}},
+		{"a version that is none", "generate x", with(envAzureVersion, "latest version"), "", 3, []string{"AZURE_OPENAI_API_VERSION: "}},
+		{"an argument to demo", "demo fast", nil, "", 2, []string{`demo takes no arguments`}},
+		{"help on nothing", "help generat", nil, "", 2, []string{`did you mean "generate"?`}},
+		{"a fault that is none", "sim -fault hnag", nil, "", 2, []string{`"hnag"`, "docs/simulated-clouds.md"}},
+		{"a recording that is not there", "sim -replay testdata/none.json", nil, "", 3, []string{"no such file"}},
+		{"an address that is none", "sim -listen 127.0.0.1:99999", nil, "", 3, []string{"-listen 127.0.0.1:99999", "next: "}},
+		{"a program that is not there", "sim -- no-such-program-here", nil, "", 2, []string{`cannot start "no-such-program-here"`, "next: "}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(tt.args)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "~", " ")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			status, stdout, stderr := command(ctx, tt.env, tt.stdin, args...)
+			if status != tt.status || stdout != "" {
+				t.Errorf("exit status %d, want %d; stdout %q", status, tt.status, stdout)
+			}
+			if !strings.HasPrefix(stderr, "punctual: ") || strings.Count(stderr, "\n") > 4 {
+				t.Errorf("no short message: %q", stderr)
+			}
+			for _, w := range tt.want {
+				if !strings.Contains(stderr, w) {
+					t.Errorf("stderr %q lacks %q", stderr, w)
+				}
+			}
+			checkClean(t, stderr)
+		})
+	}
+}
+
+// checkClean fails if a message holds a secret, a prompt, a stack trace or a Go type.
+func checkClean(t *testing.T, text string) {
+	t.Helper()
+	for _, bad := range []string{secret, prompt, "goroutine ", "panic", "llm.", "*url.", "openai.", "0x", "%!"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the message holds %q:\n%s", bad, text)
+		}
+	}
+}
+
+// TestCallErrors: what the account answers decides the message, the next step and the exit status.
+func TestCallErrors(t *testing.T) {
+	t.Parallel()
+	failing := func(k llm.Kind, retry time.Duration) []simazure.Turn {
+		return turns(llmtest.Fail(&llm.Error{Kind: k, RetryAfter: retry}))
+	}
+	tests := []struct {
+		name    string
+		options simazure.Options
+		args    []string
+		status  int
+		want    []string
+	}{
+		{
+			"a wrong key",
+			simazure.Options{Key: "another"},
+			nil, 4,
+			[]string{"azure (azure/gpt-4o): auth (401)", "next: azure refused its credential: check AZURE_OPENAI_API_KEY"},
+		},
+		{
+			"an unknown deployment",
+			simazure.Options{Deployments: map[string]string{"other": "gpt-4o"}},
+			nil, 4,
+			[]string{"not_found (404)", "next: azure has no such model, deployment or path: check AZURE_OPENAI_DEPLOYMENT"},
+		},
+		{
+			"a rate limit",
+			simazure.Options{Script: failing(llm.ErrRateLimited, 75*time.Second)},
+			nil, 6,
+			[]string{"rate_limited (429, retry after 75s)", "azure asks for 75.0 s"},
+		},
+		{
+			"an overload",
+			simazure.Options{Script: failing(llm.ErrUnavailable, 0)},
+			nil, 6,
+			[]string{"unavailable (503)", "next: the same call may succeed later"},
+		},
+		{
+			"a filtered prompt",
+			simazure.Options{Script: failing(llm.ErrContentFiltered, 0)},
+			nil, 1,
+			[]string{"content_filtered (400)", "filter stopped it"},
+		},
+		{
+			"a prompt that is too long",
+			simazure.Options{Script: failing(llm.ErrContextTooLong, 0)},
+			nil, 1,
+			[]string{"context_too_long (400)", "shorten the messages"},
+		},
+		{
+			"a hang under a deadline",
+			simazure.Options{Script: turns(llmtest.Hang())},
+			[]string{"-o", "triage", "-deadline", "150ms"},
+			5,
+			[]string{"triage: azure (azure/gpt-4o): deadline_exceeded (caller 1", "|#", "x|", "a longer -deadline"},
+		},
+		{
+			"a stream that breaks off",
+			simazure.Options{Script: turns(llmtest.Cut("half an answer"))},
+			[]string{"-stream"},
+			6,
+			[]string{"interrupted", "next: "},
+		},
+		{
+			"an empty answer",
+			simazure.Options{Script: turns(llmtest.Respond(&llm.Response{}))},
+			nil, 1,
+			[]string{"bad_output", "next: "},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, env := account(t, &tt.options)
+			status, stdout, stderr := command(t.Context(), env, "", append(append([]string{"generate"}, tt.args...), prompt)...)
+			if status != tt.status {
+				t.Errorf("exit status %d, want %d", status, tt.status)
+			}
+			for _, w := range tt.want {
+				if !strings.Contains(stderr, w) {
+					t.Errorf("stderr lacks %q:\n%s", w, stderr)
+				}
+			}
+			if tt.name == "a stream that breaks off" {
+				if stdout != "half an answer\n" {
+					t.Errorf("printed %q", stdout)
+				}
+			} else if stdout != "" {
+				t.Errorf("printed %q", stdout)
+			}
+			checkClean(t, stderr)
+		})
+	}
+}
+
+func TestNoServerAtTheEndpoint(t *testing.T) {
+	t.Parallel()
+	server, env := account(t, &simazure.Options{})
+	server.Close()
+	status, _, stderr := command(t.Context(), env, "", "generate", prompt)
+	if status != exitLater || !strings.Contains(stderr, "connection (connection refused)") {
+		t.Errorf("%d: %s", status, stderr)
+	}
+	checkClean(t, stderr)
+}
+
+func TestGenerateAnswers(t *testing.T) {
+	t.Parallel()
+	server, env := account(t, &simazure.Options{Script: turns(llmtest.Text("Hello there."))})
+	tests := []struct {
+		args  []string
+		stdin string
+		want  string
+	}{
+		{[]string{"generate", prompt}, "", "Hello there.\n"},
+		{[]string{"generate", "-stream", prompt}, "", "Hello there.\n"},
+		{[]string{"generate", "--stream", "-o", "generation", "-"}, prompt, "Hello there.\n"},
+		{[]string{"generate", "-system", "be short", "-max-tokens", "50"}, prompt, "Hello there.\n"},
+		{[]string{"generate", "-demo", "-deadline", "20s", prompt}, "", "Thank you for writing."},
+	}
+	for _, tt := range tests {
+		status, stdout, stderr := command(t.Context(), env, tt.stdin, tt.args...)
+		if status != 0 || !strings.HasPrefix(stdout, tt.want) || stderr != "" {
+			t.Errorf("%q: %d %q %q", tt.args, status, stdout, stderr)
+		}
+	}
+	requests := server.Requests()
+	if len(requests) != 4 {
+		t.Fatalf("%d requests", len(requests))
+	}
+	for _, r := range requests {
+		if !bytes.Contains(r.Body, []byte(prompt)) {
+			t.Errorf("request %d does not hold the prompt: %s", r.N, r.Body)
+		}
+	}
+	if last := string(requests[3].Body); !strings.Contains(last, `"be short"`) || !strings.Contains(last, `"max_completion_tokens":50`) {
+		t.Errorf("the last request: %s", last)
+	}
+}
+
+func TestGenerateJSON(t *testing.T) {
+	t.Parallel()
+	_, env := account(t, &simazure.Options{Script: turns(llmtest.Text("a < b"))})
+	status, stdout, _ := command(t.Context(), env, "", "generate", "-json", prompt)
+	var resp llm.Response
+	if err := json.Unmarshal([]byte(stdout), &resp); err != nil || status != 0 {
+		t.Fatalf("%d, %v: %s", status, err, stdout)
+	}
+	if resp.Text() != "a < b" || resp.Target != "azure" || len(resp.Attempts) != 1 || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "a < b") {
+		t.Errorf("%s", stdout)
+	}
+}
+
+func TestInterruptEndsACall(t *testing.T) {
+	t.Parallel()
+	server, env := account(t, &simazure.Options{Script: turns(llmtest.Hang())})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan string, 1)
+	go func() {
+		status, _, stderr := command(ctx, env, "", "generate", prompt)
+		done <- fmt.Sprint(status, " ", stderr)
+	}()
+	for len(server.Requests()) == 0 { // the request arrives in a moment
+		if err := server.Wait(shortly(t), 1); err == nil {
+			t.Fatal("the request ended by itself")
+		}
+	}
+	start := time.Now()
+	cancel()
+	got := <-done
+	if !strings.HasPrefix(got, "130 punctual: azure (azure/gpt-4o): canceled") || !strings.Contains(got, "|#") {
+		t.Errorf("got %s", got)
+	}
+	if took := time.Since(start); took > 100*time.Millisecond {
+		t.Logf("it took %v to end (wanted within 0.1 s on a quiet machine)", took)
+	}
+}
+
+// shortly is a context that ends after 10 ms.
+func shortly(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// brokenPipe is a reader's end that is gone.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestAClosedPipeEndsQuietly(t *testing.T) {
+	t.Parallel()
+	_, env := account(t, &simazure.Options{})
+	for _, args := range [][]string{{"generate", "x"}, {"generate", "-stream", "x"}, {"help"}, {"version"}} {
+		var errOut bytes.Buffer
+		a := &app{stdout: brokenPipe{}, stderr: &errOut, stdin: strings.NewReader(""), getenv: func(n string) string { return env[n] }}
+		if status := a.run(t.Context(), args); status != 0 || errOut.Len() > 0 {
+			t.Errorf("%q: %d %s", args, status, errOut.String())
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for topic := range topics() {
+		status, stdout, stderr := command(t.Context(), nil, "", "help", topic)
+		if status != 0 || stderr != "" || strings.Count(stdout, "\n") > 24 {
+			t.Errorf("help %s: %d, %d lines, %q", topic, status, strings.Count(stdout, "\n"), stderr)
+		}
+		for _, line := range strings.Split(stdout, "\n") {
+			if len(line) > 80 {
+				t.Errorf("help %s: longer than 80 columns: %q", topic, line)
+			}
+		}
+		if topic == "exit" {
+			continue
+		}
+		if _, examples, ok := strings.Cut(stdout, "Examples:\n"); !ok || strings.Count(examples, "punctual") < 2 {
+			t.Errorf("help %s has no two examples", topic)
+		}
+		for _, flag := range []string{"-h", "--help"} {
+			if _, out, _ := command(t.Context(), nil, "", topic, flag); out != stdout {
+				t.Errorf("%s %s differs from help %s: %q", topic, flag, topic, out)
+			}
+		}
+	}
+	for _, args := range [][]string{{}, {"help"}, {"-h"}, {"--help"}} {
+		if status, stdout, _ := command(t.Context(), nil, "", args...); status != 0 || stdout != rootHelp {
+			t.Errorf("%q: %d %q", args, status, stdout)
+		}
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	for _, c := range a.root().Commands {
+		for _, f := range c.Flags {
+			name := f.Names()[0]
+			if name != "help" && !regexp.MustCompile(`(?m)^  -`+name+`\b`).MatchString(topics()[c.Name]) {
+				t.Errorf("help %s says nothing of -%s", c.Name, name)
+			}
+		}
+	}
+}
+
+// TestEveryKindHasAStatusAndANextStep walks all kinds of package llm.
+func TestEveryKindHasAStatusAndANextStep(t *testing.T) {
+	t.Parallel()
+	want := map[llm.Kind]int{
+		llm.ErrInvalid: 1, llm.ErrUnsupported: 1, llm.ErrAuth: 4, llm.ErrNotFound: 4, llm.ErrContextTooLong: 1,
+		llm.ErrContentFiltered: 1, llm.ErrRateLimited: 6, llm.ErrQuotaExceeded: 1, llm.ErrUnavailable: 6,
+		llm.ErrConnection: 6, llm.ErrTimeout: 5, llm.ErrDeadlineExceeded: 5, llm.ErrCanceled: 130,
+		llm.ErrCircuitOpen: 6, llm.ErrBadOutput: 1, llm.ErrInterrupted: 6, llm.ErrUnknown: 1,
+	}
+	for kind, status := range want {
+		if got := exitStatus(kind); got != status {
+			t.Errorf("%s: exit status %d, want %d", string(kind), got, status)
+		}
+		lines := next(&llm.Error{Kind: kind, Target: "azure", Bound: llm.BoundAttempt})
+		if len(lines) != 1 || lines[0] == "" {
+			t.Errorf("%s: next says %q", string(kind), lines)
+		}
+	}
+	if exitStatus("") != 0 || exitStatus("something new") != 1 {
+		t.Error("no kind is 0, an unknown one is 1")
+	}
+}
+
+// TestTwoFailuresAreBothTold: a key that was refused on the way must be mended, whatever came last.
+func TestTwoFailuresAreBothTold(t *testing.T) {
+	t.Parallel()
+	e := &llm.Error{
+		Kind: llm.ErrRateLimited, Operation: "triage", Target: "vertex-flash", Status: 429, RetryAfter: 75 * time.Second,
+		Attempts: trailOf(
+			llm.Attempt{Target: "azure", Took: 180 * ms, Kind: llm.ErrAuth, Status: 401},
+			llm.Attempt{Target: "vertex-flash", Took: 410 * ms, Kind: llm.ErrRateLimited, Status: 429},
+		),
+	}
+	golden(t, "two-failures.txt", callErrorText(e, false))
+}
+
+func TestVerboseShowsTheProvidersWords(t *testing.T) {
+	t.Parallel()
+	e := &llm.Error{Kind: llm.ErrInvalid, Code: "bad_thing", Message: "your prompt was odd"}
+	if text := callErrorText(e, true); !strings.Contains(text, "bad_thing: your prompt was odd") {
+		t.Errorf("-v: %s", text)
+	}
+	if text := callErrorText(e, false); strings.Contains(text, "odd") {
+		t.Errorf("without -v: %s", text)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	status, stdout, _ := command(t.Context(), nil, "", "version")
+	if status != 0 || !regexp.MustCompile(`^punctual .+\ngo1\.\d+.* \w+/\w+\n`).MatchString(stdout) {
+		t.Errorf("%d %q", status, stdout)
+	}
+}
+
+func TestReplayOfFilesThatAreNoRecordings(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"":                            "is no recording",
+		"not json":                    "is no recording",
+		"[]":                          "is no recording",
+		"{}":                          "no response with a status",
+		`{"response": {"status": 7}}`: "no response with a status",
+		`{"response": {"status": 200, "body_base64": "*"}}`:            "no base64",
+		`{"response": {"status": 200, "body": "", "body_base64": ""}}`: "both a body and a body_base64",
+		`{"response": {"status": "200", "body": "` + prompt + `"}}`:    "is no recording",
+	}
+	for content, want := range tests {
+		file := filepath.Join(t.TempDir(), "r.json")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, _, stderr := command(t.Context(), nil, "", "sim", "-replay", file)
+		if status != exitConfig || !strings.Contains(stderr, want) {
+			t.Errorf("%q: %d %s", content, status, stderr)
+		}
+		checkClean(t, stderr)
+	}
+	if _, err := readRecording(t.TempDir()); err == nil {
+		t.Error("a folder was taken for a recording")
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	ops := []string{"triage", "orchestration", "generation"}
+	for word, want := range map[string]string{"triag": "triage", "genration": "generation", "orchestartion": "orchestration", "TRIAGE": "triage", "x": "", "": "", "chat": ""} {
+		got := didYouMean(word, ops)
+		if want == "" && got != "" || want != "" && !strings.Contains(got, `"`+want+`"`) {
+			t.Errorf("didYouMean(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

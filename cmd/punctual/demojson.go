@@ -1,0 +1,51 @@
+package main
+
+import (
+	"time"
+
+	"github.com/punctual-llm/punctual/llm"
+	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+)
+
+// demoAttemptJSON is a line of `punctual demo -json`: an attempt, and what the server saw of it.
+type demoAttemptJSON struct {
+	Call    int             `json:"call"`
+	Attempt llm.Attempt     `json:"attempt"`
+	Server  demoRequestJSON `json:"server"`
+}
+
+type demoRequestJSON struct {
+	N      int    `json:"n"`
+	At     string `json:"at"`
+	Path   string `json:"path"`
+	Stream bool   `json:"stream,omitempty"`
+	Status int    `json:"status,omitempty"` // 0: nothing was sent
+	Took   string `json:"took"`
+	Gone   bool   `json:"gone,omitempty"` // the client left before the end
+}
+
+// demoCallJSON is the line that closes a call.
+type demoCallJSON struct {
+	Call      int           `json:"call"`
+	Operation llm.Operation `json:"operation"`
+	Limit     string        `json:"limit"`
+	Took      string        `json:"took"`
+	Late      bool          `json:"late,omitempty"`
+	Kind      llm.Kind      `json:"kind,omitempty"` // "": it answered
+	Error     *llm.Error    `json:"error,omitempty"`
+}
+
+func (d *demonstration) showJSON(n int, c demoCall, o *outcomeOf, logs []simazure.Request) error {
+	for i, r := range logs {
+		err := d.app.printJSON(demoAttemptJSON{n, o.trail[i], demoRequestJSON{
+			r.N, r.Time.String(), r.Path, r.Stream, r.Status, r.Took.String(), r.Gone,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return d.app.printJSON(demoCallJSON{
+		Call: n, Operation: c.request.Operation, Limit: c.limit.String(), Took: o.took.Round(time.Microsecond).String(),
+		Late: o.took-c.limit > slack, Kind: llm.KindOf(errorOrNil(o.err)), Error: o.err,
+	})
+}

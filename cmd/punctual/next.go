@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// next says what to do about a failed call, one sentence a line. What failed first is told beside what
+// failed last: both must be mended.
+func next(e *llm.Error) []string {
+	var lines []string
+	seen := map[string]bool{}
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		if a.Kind == "" || a.Target == e.Target && a.Kind == e.Kind {
+			continue
+		}
+		if a.Kind == llm.ErrAuth || a.Kind == llm.ErrNotFound {
+			lines = appendNew(lines, seen, nextFor(a.Kind, a.Target, a.Bound, &llm.Error{Kind: a.Kind}))
+		}
+	}
+	return appendNew(lines, seen, nextFor(e.Kind, e.Target, e.Bound, e))
+}
+
+func appendNew(lines []string, seen map[string]bool, line string) []string {
+	if line == "" || seen[line] {
+		return lines
+	}
+	seen[line] = true
+	return append(lines, line)
+}
+
+// nextFor is the one sentence of a Kind.
+func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string {
+	if target == "" {
+		target = "the target"
+	}
+	field := "the request"
+	advice := ""
+	if f, ok := errors.AsType[*llm.FieldError](e.Err); ok {
+		field, advice = f.Field, f.Next
+	}
+	switch kind {
+	case llm.ErrInvalid:
+		return strings.TrimSuffix("correct the request: "+field+": "+advice, ": ")
+	case llm.ErrUnsupported:
+		return fmt.Sprintf("%s cannot carry %s: route to one that can, or leave it out", target, field)
+	case llm.ErrAuth:
+		return fmt.Sprintf("%s refused its credential: check %s", target, credentialOf(target))
+	case llm.ErrNotFound:
+		return fmt.Sprintf("%s has no such model, deployment or path: check %s", target, placeOf(target))
+	case llm.ErrContextTooLong:
+		return "shorten the messages, or add a target with a larger window"
+	case llm.ErrContentFiltered:
+		return fmt.Sprintf("%s's filter stopped it (-v shows what): change the prompt", target)
+	case llm.ErrRateLimited, llm.ErrQuotaExceeded:
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("%s asks for %s: try then, or add quota or a target with its own", target, span(e.RetryAfter))
+		}
+		return fmt.Sprintf("%s is at its limit: try later, or add quota or a target with its own", target)
+	case llm.ErrUnavailable, llm.ErrConnection, llm.ErrInterrupted, llm.ErrCircuitOpen:
+		return "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
+	case llm.ErrTimeout, llm.ErrDeadlineExceeded:
+		return nextForBound(bound)
+	case llm.ErrBadOutput:
+		return "the answer was not what was asked for; -v shows what is known of it"
+	case llm.ErrCanceled:
+		return "it was stopped by the caller; nothing needs mending"
+	default:
+		return "-v shows the provider's own words"
+	}
+}
+
+func nextForBound(bound llm.Bound) string {
+	switch bound {
+	case llm.BoundCaller, llm.BoundExecution:
+		return "a longer -deadline gives each target more time"
+	case "":
+		return "the provider gave up by itself: the same call may succeed later"
+	default:
+		return fmt.Sprintf("its limit %s ended it: choose an operation (-o) with a longer one", string(bound))
+	}
+}

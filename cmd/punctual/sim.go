@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/punctual-llm/punctual/internal/cloud"
+	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+)
+
+func (a *app) sim() *cli.Command {
+	return &cli.Command{
+		Name: "sim", CustomHelpTemplate: simHelp, OnUsageError: usageError,
+		StopOnNthArg: new(1), // the flags of COMMAND are COMMAND's
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0"},
+			&cli.StringFlag{Name: "replay"},
+			&cli.StringFlag{Name: "fault"},
+			&cli.BoolFlag{Name: "quiet"},
+		},
+		Action: a.runSim,
+	}
+}
+
+func (a *app) runSim(ctx context.Context, c *cli.Command) error {
+	handler, err := a.simHandler(c)
+	if err != nil {
+		return err
+	}
+	server, err := cloud.Listen(c.String("listen"), handler)
+	if err != nil {
+		return configf("-listen %s: %s\nnext: choose a free port of this machine, or 127.0.0.1:0", c.String("listen"), systemWords(err))
+	}
+	defer server.Close()
+	vars := simVariables(server.URL)
+	if c.Args().Len() > 0 {
+		return a.runChild(ctx, c.Args().Slice(), vars)
+	}
+	fmt.Fprintf(a.stdout, "a simulated Azure OpenAI account at %s; stop it with Ctrl-C\n", server.URL)
+	for _, v := range vars {
+		fmt.Fprintln(a.stdout, "export "+v)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// simHandler is the simulated account, or the replay of a recording.
+func (a *app) simHandler(c *cli.Command) (http.Handler, error) {
+	if _, err := cloud.ParseFault(c.String("fault")); err != nil {
+		return nil, usagef("-%s\nnext: see docs/simulated-clouds.md for the faults there are", err)
+	}
+	o := &simazure.Options{Script: []simazure.Turn{{Step: simAnswer(), Fault: c.String("fault")}}}
+	if !c.Bool("quiet") {
+		var mu sync.Mutex
+		o.OnRequest = func(r simazure.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(a.stderr, "sim: %s %s: %s\n", r.Method, r.Path, serverWords(r))
+		}
+	}
+	if file := c.String("replay"); file != "" {
+		reply, err := readRecording(file)
+		if err != nil {
+			return nil, configf("-replay %s: %s", file, err)
+		}
+		o.Script[0].Reply = reply
+	}
+	return simazure.New(o).Handler(), nil
+}
+
+// simVariables point a client that reads the environment at the simulated account.
+func simVariables(url string) []string {
+	return []string{
+		envAzureEndpoint + "=" + url,
+		envAzureKey + "=" + simulatedKey,
+		envAzureDeployment + "=gpt-4o",
+		envAzureVersion + "=2024-10-21",
+		"OPENAI_BASE_URL=" + url + "/v1",
+		"OPENAI_API_KEY=" + simulatedKey,
+		"OPENAI_API_VERSION=2024-10-21", // the name that OpenAI's own SDKs read
+	}
+}
+
+// runChild runs the command of the user with the variables set and passes on its exit status. Interrupts
+// reach the child by itself; it decides how to end.
+func (a *app) runChild(ctx context.Context, command, vars []string) error {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	child := exec.CommandContext(ctx, command[0], command[1:]...)
+	child.Env = append(withoutVariables(a.environ, vars), vars...)
+	child.Stdin, child.Stdout, child.Stderr = a.stdin, a.stdout, a.stderr
+	if err := child.Start(); err != nil {
+		return usagef("cannot start %q: %s\nnext: give a program that is on the PATH", command[0], systemWords(err))
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			_ = child.Process.Signal(s)
+		}
+	}()
+	err := child.Wait()
+	signal.Stop(signals)
+	close(signals)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &statusError{childStatus(exit), ""}
+	}
+	return err
+}
+
+// childStatus is the exit status of a child as a shell gives it: 128 and the signal for one that was killed.
+func childStatus(exit *exec.ExitError) int {
+	if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// withoutVariables drops the variables that are set anew, so that a real account is never asked by accident.
+func withoutVariables(environ, vars []string) []string {
+	var kept []string
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		replaced := false
+		for _, v := range vars {
+			replaced = replaced || strings.HasPrefix(v, name+"=")
+		}
+		if !replaced {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// systemWords is the last part of an error of the operating system: "connection refused" and the like.
+func systemWords(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, ": "); i >= 0 {
+		text = text[i+2:]
+	}
+	return text
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// timeline draws a trail: a row for each attempt on one scale of time, and one for each target that was
+// passed over. It is the one drawing of a call, wherever a call is shown.
+type timeline struct {
+	attempts []llm.Attempt
+	skipped  []llm.Skip
+	answered string             // the outcome of the attempt that answered; "": "answered"
+	length   time.Duration      // what the whole bar stands for; 0: from the first attempt to the end of the last
+	width    int                // columns of a row; 0 is 80
+	under    func(i int) string // a line below the i-th attempt; nil: none
+}
+
+const (
+	maxName  = 16
+	minCells = 10
+)
+
+// The cells of a bar.
+const (
+	cellWait     = '.' // the back-off before the attempt
+	cellSilent   = '#' // no content yet
+	cellContent  = '=' // content arriving
+	cellCut      = 'x' // a limit of ours ended it
+	cellLeftOver = ' '
+)
+
+// row is one line of the drawing, before its bar is made.
+type row struct {
+	name, took, outcome string
+	attempt             *llm.Attempt // nil: passed over
+	index               int
+}
+
+// write draws the timeline to w.
+func (t *timeline) write(w io.Writer) error {
+	rows := t.rows()
+	name, took, end := 0, len("0.00 s"), 0
+	for _, r := range rows {
+		name = max(name, utf8.RuneCountInString(r.name))
+		took = max(took, len(r.took))
+		end = max(end, utf8.RuneCountInString(r.outcome))
+	}
+	width := t.width
+	if width == 0 {
+		width = 80
+	}
+	cells := max(width-len("  ")-name-len(" ||  ")-took-len("  ")-end, minCells)
+	cells = min(cells, width*3/8)
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString("  " + pad(r.name, name) + " |" + t.bar(r.attempt, cells) + "| " + padLeft(r.took, took) + "  " + r.outcome + "\n")
+		if t.under != nil && r.attempt != nil {
+			if line := t.under(r.index); line != "" {
+				b.WriteString("  " + pad("", name) + "  " + line + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *timeline) rows() []row {
+	answered := t.answered
+	if answered == "" {
+		answered = "answered"
+	}
+	rows := make([]row, 0, len(t.attempts)+len(t.skipped))
+	for i := range t.attempts {
+		a := &t.attempts[i]
+		took := span(a.Took)
+		if a.NotSent {
+			took = "-"
+		}
+		rows = append(rows, row{shorten(a.Target, maxName), took, outcome(a, answered), a, i})
+	}
+	for _, s := range t.skipped {
+		rows = append(rows, row{shorten(s.Target, maxName), "-", skipWord(s), nil, -1})
+	}
+	return rows
+}
+
+// bar draws one attempt on the scale of the whole call. Every attempt has at least one cell.
+func (t *timeline) bar(a *llm.Attempt, cells int) string {
+	bar := []rune(strings.Repeat(string(cellLeftOver), cells))
+	if a == nil {
+		return string(bar)
+	}
+	begin, length := t.scale()
+	cell := func(at time.Duration) int {
+		return min(max(int(int64(at)*int64(cells)/int64(length)), 0), cells)
+	}
+	start := a.Start.Sub(begin)
+	from, to := min(cell(start), cells-1), cell(start+a.Took)
+	to = max(to, from+1)
+	content := to
+	if a.FirstContent > 0 {
+		content = min(max(cell(start+a.FirstContent), from), to)
+	}
+	for i := cell(start - a.Wait); i < from; i++ {
+		bar[i] = cellWait
+	}
+	for i := from; i < to; i++ {
+		bar[i] = cellSilent
+		if i >= content {
+			bar[i] = cellContent
+		}
+	}
+	if a.Bound != "" {
+		bar[to-1] = cellCut
+	}
+	return string(bar)
+}
+
+// scale is where the bar begins and how much time it stands for.
+func (t *timeline) scale() (begin time.Time, length time.Duration) {
+	first, last := &t.attempts[0], &t.attempts[len(t.attempts)-1]
+	begin = first.Start.Add(-first.Wait)
+	length = t.length
+	if length == 0 {
+		length = last.Start.Add(last.Took).Sub(begin)
+	}
+	return begin, max(length, 1)
+}

@@ -1,0 +1,223 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/llmtest"
+	"github.com/punctual-llm/punctual/llmtest/cloud/azure"
+)
+
+// node is the path of Node. The test is skipped if that or the SDK is not there; with PUNCTUAL_JS=1 it fails.
+func node(t *testing.T) string {
+	t.Helper()
+	without := t.Skipf
+	if os.Getenv("PUNCTUAL_JS") == "1" {
+		without = t.Fatalf
+	}
+	file, err := exec.LookPath("node")
+	if err != nil {
+		without("node is not on the PATH")
+	}
+	version, err := exec.CommandContext(t.Context(), file, "--version").Output()
+	if major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), "."); err != nil || number(major) < 20 {
+		without("node 20 is needed, this is %s", version)
+	}
+	var wanted, there struct {
+		Version      string
+		Dependencies map[string]string
+	}
+	readJSON(t, "js/package.json", &wanted)
+	if _, err := os.Stat("js/node_modules/openai"); err != nil {
+		without("the openai SDK is not installed; next: npm ci --prefix integration/js")
+	}
+	readJSON(t, "js/node_modules/openai/package.json", &there)
+	if there.Version != wanted.Dependencies["openai"] {
+		t.Fatalf("openai %s is installed, want %s; next: npm ci --prefix integration/js", there.Version, wanted.Dependencies["openai"])
+	}
+	t.Logf("node %s, openai %s", strings.TrimSpace(string(version)), there.Version)
+	return file
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func readJSON(t *testing.T, file string, v any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+// scriptLine is a line that js/harness.mjs prints for the test.
+var scriptLine = regexp.MustCompile(`(?m)^(plan|ok|not ok|sent): (.*)$`)
+
+// runScript runs a script of js and reports its cases. It returns what the script has sent, in the form of
+// sim.log. Every case that the script has must have run, and so must those in must.
+func runScript(t *testing.T, script string, env []string, must ...string) []string {
+	t.Helper()
+	p := run(t, env, node(t), filepath.Join("js", script))
+	status := p.status(t)
+	found := map[string][]string{}
+	for _, m := range scriptLine.FindAllStringSubmatch(p.stdout.String(), -1) {
+		found[m[1]] = append(found[m[1]], m[2])
+	}
+	for _, name := range found["plan"] {
+		t.Run(name, func(t *testing.T) {
+			switch {
+			case slices.Contains(found["not ok"], name):
+				t.Error("failed: see the output of the script")
+			case !slices.Contains(found["ok"], name):
+				t.Error("did not run")
+			}
+		})
+	}
+	for _, name := range must {
+		if !slices.Contains(found["ok"], name) {
+			t.Errorf("the case %q is missing", name)
+		}
+	}
+	if status != 0 || t.Failed() {
+		t.Fatalf("%s ended with exit status %d\n%s", script, status, p.said())
+	}
+	t.Logf("%s: %d cases, %d requests", script, len(found["ok"]), len(found["sent"]))
+	slices.Sort(found["sent"])
+	return found["sent"]
+}
+
+func TestOpenAISDKCallsSim(t *testing.T) {
+	t.Parallel()
+	node(t) // before sim is built
+	s := startSim(t)
+	sent := runScript(
+		t, "sim.mjs", []string{"PUNCTUAL_SIM=" + s.url},
+		"AzureOpenAI with a key: one answer",
+		"AzureOpenAI with a key: a stream with usage",
+		"AzureOpenAI with a key: the SDK puts streamed tool calls together",
+		"AzureOpenAI with a key: a second turn with both results",
+		"AzureOpenAI with a key: runTools asks, calls and asks again, streamed",
+		"AzureOpenAI with a key: output by a schema, parsed by the SDK",
+		"AzureOpenAI with a key: an unknown role is refused",
+		"AzureOpenAI with a key: throttled, without retries",
+		"AzureOpenAI with a key: throttled, the SDK waits as long as it is told and asks again",
+		"AzureOpenAI with a token: a stream with usage",
+		"OpenAI at its own path: a stream with usage",
+		"OpenAI at its own path: tool calls in pieces",
+		"a wrong key", "an unknown deployment", "a prompt that the content filter stops",
+		"an error of the server, without retries", "a stream with cut=half",
+		"an account that hangs meets the timeout of the client", "a stream that is aborted at its first word",
+	)
+	s.stop(t)
+	if got := s.log(t); !slices.Equal(got, sent) {
+		t.Errorf("sim logged %d requests, the SDK sent %d, and they differ:\nlogged\n%s\nsent\n%s",
+			len(got), len(sent), strings.Join(got, "\n"), strings.Join(sent, "\n"))
+	}
+}
+
+func TestOpenAISDKCallsAnAccountThatChecksCredentials(t *testing.T) {
+	t.Parallel()
+	node(t)
+	account := azure.StartOptions(&azure.Options{
+		Key: "the-key", Token: "the-token", Deployments: map[string]string{"gpt-4o": "gpt-4o"}, Next: callTools,
+	})
+	t.Cleanup(account.Close)
+	sent := runScript(
+		t, "account.mjs", []string{"PUNCTUAL_ACCOUNT=" + account.URL},
+		"AzureOpenAI with a key: a wrong credential",
+		"AzureOpenAI with a token: a wrong credential",
+		"AzureOpenAI with a key: a deployment that does not exist",
+		"AzureOpenAI with a key: tool calls in pieces",
+		"AzureOpenAI with a key: runTools asks, calls and asks again",
+		"OpenAI at its own path: tool calls in pieces",
+	)
+	var got []string
+	for _, r := range account.Requests() {
+		got = append(got, fmt.Sprintf("%s %s %d", r.Method, r.Path, r.Status))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, sent) {
+		t.Errorf("the account saw\n%s\nthe SDK sent\n%s", strings.Join(got, "\n"), strings.Join(sent, "\n"))
+	}
+}
+
+// callTools is a model that calls both tools when they are offered, sums up their results, and fills in a
+// schema.
+func callTools(r azure.Request) azure.Turn {
+	var asked struct {
+		Messages []struct{ Role string }
+		Tools    []any
+		Format   *struct{} `json:"response_format"`
+	}
+	if json.Unmarshal(r.Body, &asked) != nil || len(asked.Messages) == 0 {
+		return azure.Turn{}
+	}
+	switch last := asked.Messages[len(asked.Messages)-1]; {
+	case last.Role == "tool":
+		return azure.Turn{Step: llmtest.Text("18 degrees in Zürich; 2.8 million in Rome.")}
+	case len(asked.Tools) > 0:
+		return azure.Turn{Step: llmtest.Calls(
+			llm.ToolCall{ID: "call_1", Name: "weather", Arguments: `{"city":"Zürich"}`},
+			llm.ToolCall{ID: "call_2", Name: "population", Arguments: `{"city":"Rome"}`},
+		)}
+	case asked.Format != nil:
+		return azure.Turn{Step: llmtest.Text(`{"city": "Rome", "degrees": 24}`)}
+	default:
+		return azure.Turn{Step: llmtest.Text("Hello.")}
+	}
+}
+
+// TestOpenAISDKFindsSimByItsVariables runs the example of docs/simulated-clouds.md.
+func TestOpenAISDKFindsSimByItsVariables(t *testing.T) {
+	t.Parallel()
+	js := node(t)
+	p := run(t, nil, punctual(t), "sim", "-quiet", "--", js, filepath.Join("js", "example.mjs"))
+	p.ends(t, 0)
+	if got := p.stdout.String(); got != exampleOutput {
+		t.Errorf("it printed %q, want %q", got, exampleOutput)
+	}
+}
+
+const exampleOutput = "Hello from a simulated Azure OpenAI account.\nRateLimitError\n"
+
+// TestLockFileNamesNoOtherRegistry: a registry of one machine in the lock file breaks npm ci on all others.
+func TestLockFileNamesNoOtherRegistry(t *testing.T) {
+	t.Parallel()
+	var wanted struct{ Dependencies map[string]string }
+	readJSON(t, "js/package.json", &wanted)
+	var lock struct {
+		Packages map[string]struct{ Version, Resolved, Integrity string }
+	}
+	readJSON(t, "js/package-lock.json", &lock)
+	exact := regexp.MustCompile(`^\d+\.\d+\.\d+$`)
+	for name, version := range wanted.Dependencies {
+		if got := lock.Packages["node_modules/"+name].Version; !exact.MatchString(version) || got != version {
+			t.Errorf("package.json wants %s %s, the lock file %s: want one exact version", name, version, got)
+		}
+	}
+	for name, p := range lock.Packages {
+		if name != "" && p.Integrity == "" {
+			t.Errorf("%s has no integrity", name)
+		}
+		if p.Resolved != "" && !strings.HasPrefix(p.Resolved, "https://registry.npmjs.org/") {
+			t.Errorf("%s comes from %s", name, p.Resolved)
+		}
+	}
+}
