@@ -244,6 +244,7 @@ func (c *call) failed(err *llm.Error) {
 		switch err.Kind {
 		case llm.ErrAuth, llm.ErrNotFound, llm.ErrUnsupported, llm.ErrCircuitOpen:
 			return
+		default:
 		}
 	}
 	c.failure = err

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -78,13 +79,20 @@ func childReport() int {
 
 const waitStatus = 9
 
-// childWait says "ready" and waits to be told to stop.
+// childWait says "ready" and waits to be told to stop; if nobody does, it does not outlive its test for long.
 func childWait() int {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
 	fmt.Fprintln(os.Stdout, "ready")
-	fmt.Fprintln(os.Stdout, "told:", <-told)
-	return waitStatus
+	late := time.NewTimer(2 * patience)
+	defer late.Stop()
+	select {
+	case s := <-told:
+		fmt.Fprintln(os.Stdout, "told:", s)
+		return waitStatus
+	case <-late.C:
+		return 1
+	}
 }
 
 // childCrash dies without a word, by a signal where there are signals.

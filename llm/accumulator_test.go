@@ -154,6 +154,18 @@ func TestAccumulatorDone(t *testing.T) {
 	}
 }
 
+// What a consumer does with the Response of an event is his own business.
+func TestAccumulatorKeepsDone(t *testing.T) {
+	t.Parallel()
+	r := answer(llm.Text{Text: "all"})
+	var a llm.Accumulator
+	a.Add(llm.Event{Kind: llm.EventDone, Response: r})
+	r.Message.Parts[0], r.ID = llm.Text{Text: "changed"}, "changed"
+	if got := a.Response(); got.Text() != "all" || got.ID != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // What comes out shares nothing with what went in, nor with what comes out next.
 func TestAccumulatorSharesNothing(t *testing.T) {
 	t.Parallel()

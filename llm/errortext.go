@@ -159,7 +159,7 @@ func (e Error) Format(s fmt.State, verb rune) {
 
 // LogValue makes log/slog write the parts of an error that are safe to log: without it slog's text handler
 // would print %+v, provider's words and all.
-func (e *Error) logValue() slog.Value {
+func (e *Error) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("text", e.Error()), slog.String("kind", string(e.kind()))}
 	if e == nil {
 		return slog.GroupValue(attrs...)

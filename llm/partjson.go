@@ -84,7 +84,7 @@ func marshalPart(p Part, depth int) ([]byte, error) {
 
 // tagged marshals v, a struct, with "type" as its first member.
 func tagged(typ string, v any) ([]byte, error) {
-	body, err := json.Marshal(v)
+	body, err := plainJSON(v)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,19 @@ func marshalOpaque(o Opaque) ([]byte, error) {
 	if fields, ok := object(o.Data); ok && typeOf(fields) == o.Type && !isWrapped(fields) {
 		return compact(o.Data), nil
 	}
-	return json.Marshal(o)
+	return plainJSON(o)
+}
+
+// plainJSON leaves <, > and & as they are. Whoever encodes the parts decides on that: json.Marshal escapes
+// them in what a MarshalJSON returns, too, but an encoder that was told not to could not take it back.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func unmarshalOpaque(typ string, raw json.RawMessage, fields map[string]json.RawMessage) Opaque {

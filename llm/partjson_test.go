@@ -223,3 +223,26 @@ func FuzzOpaque(f *testing.F) {
 		roundTripOpaque(t, typ, data)
 	})
 }
+
+// Whoever encodes the parts decides on HTML escaping: an encoder without it keeps text as it was written.
+func TestPartsLeaveEscapingToTheEncoder(t *testing.T) {
+	t.Parallel()
+	parts := llm.Parts{
+		llm.Text{Text: "a < b & c"},
+		llm.ToolResult{CallID: "1", Parts: llm.Parts{llm.Text{Text: "<b>"}}},
+		llm.Opaque{Type: "x", Data: json.RawMessage(`"<i>"`)},
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(parts); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b.Bytes(), []byte(`\u00`)) {
+		t.Errorf("escaped: %s", b.Bytes())
+	}
+	escaped, err := json.Marshal(parts)
+	if err != nil || bytes.ContainsAny(escaped, "<>&") {
+		t.Errorf("not escaped: %s, %v", escaped, err)
+	}
+}

@@ -150,6 +150,20 @@ func TestStreamBreak(t *testing.T) {
 	}
 }
 
+// The error of a reader who left is his own: to change it changes nobody else's.
+func TestStreamBreakErrorIsFresh(t *testing.T) {
+	t.Parallel()
+	left := func() error {
+		s := client(script(nil, turn...)).Stream(t.Context(), ask())
+		s.Events()(func(llm.Event, error) bool { return false })
+		_, err := s.Response()
+		return err
+	}
+	if a, b := left(), left(); a == b { //nolint:errorlint // the very same value
+		t.Errorf("two streams share the error %v", a)
+	}
+}
+
 // Who leaves at the last event has the whole answer.
 func TestStreamBreakAtDone(t *testing.T) {
 	t.Parallel()

@@ -77,9 +77,8 @@ func reportDifferences(differing map[string]map[string]int) {
 	}
 }
 
-// and wants each change noticed.
-
 // checkRunner changes a byte of a reply, and each value of expect, in one recording of each kind that has it,
+// and wants each change noticed.
 func checkRunner(t *testing.T, recordings []*recording) {
 	t.Helper()
 	tried := map[string]bool{}

@@ -49,13 +49,16 @@ func (s *simulated) close() { s.server.Close() }
 // demoAnswer is what a simulated account answers to an operation: the text, its tokens, and the pace of a
 // model that thinks for a moment.
 func demoAnswer(op llm.Operation) llmtest.Step {
-	text, tokens := "normal", int64(38)
-	delay, gap := 400*time.Millisecond, time.Duration(0)
+	var text string
+	var tokens int64
+	var delay, gap time.Duration
 	switch op {
+	case llm.Triage:
+		text, tokens, delay = "normal", 38, 400*time.Millisecond
 	case llm.Orchestration:
 		text = `1. Find the invoice. 2. Compare it with the order. 3. Answer the customer.`
 		tokens, delay = 212, 640*time.Millisecond
-	case llm.Generation:
+	default:
 		text = "Thank you for writing. We found your invoice: the discount was missing, and the corrected one is on its way."
 		tokens, delay, gap = 331, 200*time.Millisecond, 40*time.Millisecond
 	}

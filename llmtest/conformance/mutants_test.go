@@ -54,22 +54,25 @@ func TestEachMutantIsCaughtByItsOwnCaseAlone(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.breaks+": "+m.how, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range cases() {
-				synctest.Test(t, func(t *testing.T) { tryMutant(t, c, m) })
-			}
+			synctest.Test(t, func(t *testing.T) {
+				for _, c := range cases() {
+					tryMutant(t, c, m)
+				}
+			})
 		})
 	}
 }
 
 func TestTheUnbrokenGeneratorPassesInVirtualTime(t *testing.T) {
 	t.Parallel()
-	for _, c := range cases() {
-		synctest.Test(t, func(t *testing.T) {
-			tryMutant(t, c, mutant{how: "keeps the contract", open: func(script []llmtest.Step) llm.Generator {
-				return llmtest.New(script...)
-			}})
-		})
-	}
+	unbroken := mutant{how: "keeps the contract", open: func(script []llmtest.Step) llm.Generator {
+		return llmtest.New(script...)
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range cases() {
+			tryMutant(t, c, unbroken)
+		}
+	})
 }
 
 func tryMutant(t *testing.T, c testCase, m mutant) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-llm/punctual/llm"
@@ -71,18 +72,18 @@ func TestARedirectElsewhereIsNoAnswer(t *testing.T) {
 
 func TestAnErrorBodyThatNeverEndsDoesNotHoldTheCall(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusInternalServerError)
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+	synctest.Test(t, func(t *testing.T) {
+		p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
+			BaseURL: "http://localhost", Model: "m", HTTP: wire(500, func(context.Context, *io.PipeWriter) {}),
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := p.Generate(ctx, hello(), nil)
+		if e := failed(t, err, llm.ErrUnavailable); e.Status != 500 || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("after %v: %+v", time.Since(start), e)
+		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-	defer cancel()
-	_, err := s.provider(t).Generate(ctx, hello(), nil)
-	if e := failed(t, err, llm.ErrUnavailable); e.Status != 500 || ctx.Err() != nil {
-		t.Errorf("%+v, context %v", e, ctx.Err())
-	}
 }
 
 func TestWithoutAConnectionNothingWasSent(t *testing.T) {

@@ -34,9 +34,8 @@ func TestAStreamAsksForItsUsage(t *testing.T) {
 	}
 }
 
-// and loses an error that follows them.
-
 // TestCommentsAndEventLinesAreNoise: go-openai collects every line that is no data, gives up after 300 of them,
+// and loses an error that follows them.
 func TestCommentsAndEventLinesAreNoise(t *testing.T) {
 	t.Parallel()
 	noise := strings.Repeat(": ping\n\n", 400) + ": ping\r\n\r\n" + "event: ping\n\n" + "id: 1\nretry: 5\n\n"
@@ -218,5 +217,3 @@ func TestAPanicUnderTheSDKIsBadOutputWithoutItsText(t *testing.T) {
 		_, err = unary(t, p, hello())
 	}
 }
-
-// network.

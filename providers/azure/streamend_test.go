@@ -95,13 +95,13 @@ func TestAnAnswerCutByItsLimitMayBeEmpty(t *testing.T) {
 }
 
 // wire is a transport whose one response is written by hand, without a socket, so that time can be virtual.
-func wire(write func(ctx context.Context, w *io.PipeWriter)) *http.Client {
+func wire(status int, write func(ctx context.Context, w *io.PipeWriter)) *http.Client {
 	return &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 		r, w := io.Pipe()
 		context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
 		go write(req.Context(), w)
 		return &http.Response{
-			StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req,
+			StatusCode: status, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req,
 		}, nil
 	})}
 }
@@ -123,7 +123,7 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
 					BaseURL: "http://localhost", Model: "m",
-					HTTP: wire(func(_ context.Context, w *io.PipeWriter) { _, _ = io.WriteString(w, text("a")+stop()+c.behind) }),
+					HTTP: wire(200, func(_ context.Context, w *io.PipeWriter) { _, _ = io.WriteString(w, text("a")+stop()+c.behind) }),
 				}))
 				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 				defer cancel()
@@ -141,6 +141,7 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 }
 
 // TestAStreamsConnectionIsUsedAgain: the end of the body comes a moment after the end mark, as it does over any
+// network.
 func TestAStreamsConnectionIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
