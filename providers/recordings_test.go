@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +17,9 @@ import (
 var adapters = map[string]adapter{
 	"azure":  {open: openAzure, request: chatRequest, outcome: chatOutcome, frames: sseFrames, allowed: chatAllowances},
 	"openai": {open: openAzure, request: chatRequest, outcome: chatOutcome, frames: sseFrames, allowed: chatAllowances},
+	"bedrock": {
+		open: openBedrock, request: converseRequest, outcome: converseOutcome, frames: converseFrames, allowed: converseAllowances,
+	},
 }
 
 func TestRecordings(t *testing.T) {
@@ -91,9 +95,9 @@ func checkRunner(t *testing.T, recordings []*recording) {
 			want, _ := a.outcome(changed)
 			return len(want.differs(play(t, changed, &a))) > 0
 		}
-		if kind := rec.Provider + " " + rec.Kind; !tried[kind] && len(rec.Response.Body) > 0 {
+		if kind := rec.Provider + " " + rec.Kind; !tried[kind] && len(rec.body(t)) > 0 {
 			tried[kind] = true
-			if !slices.ContainsFunc(changedReplies(rec), notices) {
+			if !slices.ContainsFunc(changedReplies(t, rec), notices) {
 				t.Errorf("%s: no change of one byte of the reply was noticed", rec.ID)
 			}
 		}
@@ -110,18 +114,20 @@ func checkRunner(t *testing.T, recordings []*recording) {
 }
 
 // changedReplies are copies of rec with one letter changed, of a word that expect has.
-func changedReplies(rec *recording) []*recording {
+func changedReplies(t *testing.T, rec *recording) []*recording {
+	t.Helper()
 	var all []*recording
+	reply := rec.body(t)
 	var word string
 	for _, key := range []string{"text", "error_message", "finish_reason"} {
 		_ = json.Unmarshal(rec.Expect[key], &word)
 		word, _, _ = strings.Cut(word, " ")
-		for i := 0; word != "" && i < len(rec.Response.Body); i++ {
-			if strings.HasPrefix(rec.Response.Body[i:], word) {
+		for i := 0; word != "" && i < len(reply); i++ {
+			if bytes.HasPrefix(reply[i:], []byte(word)) {
 				changed := *rec
-				body := []byte(rec.Response.Body)
+				body := bytes.Clone(reply)
 				body[i] ^= 1
-				changed.Response.Body = string(body)
+				changed.Response.Body, changed.Response.BodyBase64 = string(body), ""
 				all = append(all, &changed)
 			}
 		}

@@ -1,0 +1,165 @@
+package bedrock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// cached puts AWS's cache in front of a source. Retrieve of the cache returns when its context ends, whatever the
+// source does.
+func cached(source aws.CredentialsProvider) *aws.CredentialsCache {
+	if c, ok := source.(*aws.CredentialsCache); ok && c != nil {
+		return c
+	}
+	return aws.NewCredentialsCache(source)
+}
+
+// chain is AWS's standard chain, loaded when it is first needed and once for all calls.
+type chain struct {
+	profile string
+
+	mu      sync.Mutex
+	loading *loading
+}
+
+type loading struct {
+	done   chan struct{}
+	config aws.Config
+	cache  *aws.CredentialsCache
+	err    error
+}
+
+// loadTime bounds a load of the chain whose callers have gone.
+const loadTime = time.Minute
+
+// load returns the loaded chain. A load that failed is tried again by the next call; one that hangs is left behind,
+// on a goroutine of its own, when the context ends.
+func (c *chain) load(ctx context.Context, region string) (*loading, error) {
+	c.mu.Lock()
+	l := c.loading
+	if l == nil || l.failed() {
+		l = &loading{done: make(chan struct{})}
+		c.loading = l
+		go l.run(context.WithoutCancel(ctx), region, c.profile)
+	}
+	c.mu.Unlock()
+	select {
+	case <-l.done:
+		return l, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *loading) failed() bool {
+	select {
+	case <-l.done:
+		return l.err != nil
+	default:
+		return false
+	}
+}
+
+func (l *loading) run(ctx context.Context, region, profile string) {
+	defer close(l.done)
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	l.err = errPanic // stays if the SDK panics
+	defer func() { _ = recover() }()
+	options := []func(*config.LoadOptions) error{}
+	if region != "" {
+		options = append(options, config.WithRegion(region))
+	}
+	if profile != "" {
+		options = append(options, config.WithSharedConfigProfile(profile))
+	}
+	if l.config, l.err = config.LoadDefaultConfig(ctx, options...); l.err == nil && l.config.Credentials != nil {
+		l.cache = cached(l.config.Credentials)
+	}
+}
+
+// session is what a call is made with.
+type session struct {
+	region      string
+	token       string
+	cache       *aws.CredentialsCache // nil: a token
+	credentials aws.Credentials
+}
+
+// session gets the credentials, or says why there are none. Nothing has been sent then.
+func (p *Provider) session(ctx context.Context) (session, error) {
+	s := session{region: p.region, token: p.token, cache: p.credentials}
+	if s.token == "" && s.cache == nil {
+		l, err := p.chain.load(ctx, p.region)
+		switch {
+		case ctx.Err() != nil:
+			return s, ended(ctx, true)
+		case err != nil:
+			return s, noCredentials(err)
+		}
+		if s.region == "" {
+			s.region = l.config.Region
+		}
+		s.cache = l.cache
+	}
+	switch {
+	case s.region == "":
+		return s, &llm.Error{Kind: llm.ErrNotFound, Code: "no_region", NotSent: true, Err: &llm.FieldError{
+			Field: "region", Problem: "is set nowhere", Next: "set it, or AWS_REGION, or region in the profile",
+		}}
+	case s.token != "":
+		return s, nil
+	case s.cache == nil:
+		return s, noCredentials(nil)
+	}
+	return s, s.retrieve(ctx)
+}
+
+func (s *session) retrieve(ctx context.Context) (err error) {
+	s.credentials, err = retrieve(ctx, s.cache)
+	switch {
+	case ctx.Err() != nil:
+		return ended(ctx, true)
+	case err != nil:
+		return noCredentials(err)
+	case !s.credentials.HasKeys():
+		return noCredentials(nil)
+	}
+	return nil
+}
+
+func retrieve(ctx context.Context, cache *aws.CredentialsCache) (c aws.Credentials, err error) {
+	defer recovered(&err)
+	return cache.Retrieve(ctx)
+}
+
+// renew replaces credentials that the service found too old. It is false if there are no others.
+func (s *session) renew(ctx context.Context) bool {
+	if s.cache == nil {
+		return false
+	}
+	refused := s.credentials
+	same := func() bool {
+		return refused.AccessKeyID == s.credentials.AccessKeyID && refused.SessionToken == s.credentials.SessionToken
+	}
+	// Another call may have renewed them already.
+	if err := s.retrieve(ctx); err == nil && !same() {
+		return true
+	}
+	s.cache.Invalidate()
+	return s.retrieve(ctx) == nil && !same()
+}
+
+func noCredentials(err error) error {
+	return &llm.Error{Kind: llm.ErrAuth, Code: "no_credentials", NotSent: true, Err: errors.Join(&llm.FieldError{
+		Field: "credentials", Problem: "could not be had",
+		Next: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, a role or " + envToken,
+	}, err)}
+}

@@ -1,0 +1,198 @@
+package bedrock
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// endGrace is how long a stream may take from messageStop to metadata, which has the usage; without it the answer
+// is complete all the same.
+const endGrace = time.Second
+
+// drainTime is how long a connection may take to end a stream that is over, so that it can be used again. The end is
+// usually there already; a peer that keeps it back costs its connection.
+const drainTime = 10 * time.Millisecond
+
+// stream reads the answer event by event.
+func (a *answer) stream() (*llm.Response, error) {
+	body := a.wire.reply
+	defer func() { _ = body.Close() }()
+	decoder, in := eventstream.NewDecoder(), bufio.NewReader(body) // the decoder reads by the byte
+	var late *time.Timer
+	var buf []byte
+	for frames := 0; ; frames++ {
+		message, err := decoder.Decode(in, buf[:0])
+		if err != nil {
+			return a.over(err, frames)
+		}
+		buf = message.Payload
+		if a.ctx.Err() != nil && a.finish == "" {
+			return a.fail(ended(a.ctx, false))
+		}
+		done, err := a.event(&message)
+		if err != nil {
+			return a.broken(err)
+		}
+		if done {
+			drain(in, body)
+			return a.response()
+		}
+		if a.finish != "" && late == nil {
+			late = time.AfterFunc(endGrace, func() { _ = body.Close() })
+			defer late.Stop() // once: late is set
+		}
+	}
+}
+
+// drain reads the end of a body behind its last event.
+func drain(in io.Reader, body io.Closer) {
+	late := time.AfterFunc(drainTime, func() { _ = body.Close() })
+	defer late.Stop()
+	_, _ = io.CopyN(io.Discard, in, 4<<10)
+}
+
+// event takes one event. done: nothing more is needed. Its error is the sink's, or ours.
+func (a *answer) event(m *eventstream.Message) (done bool, err error) {
+	switch header(m, ":message-type") {
+	case "event", "":
+	case "exception":
+		return false, a.exception(header(m, ":exception-type"), m.Payload)
+	default: // "error", whose text is in the headers
+		text, _ := json.Marshal(map[string]string{"message": header(m, ":error-message")}) // strings
+		return false, a.exception(header(m, ":error-code"), text)
+	}
+	switch header(m, ":event-type") {
+	case "contentBlockDelta":
+		var d delta
+		if err := decode(m.Payload, &d); err != nil {
+			return false, err
+		}
+		return false, a.delta(&d)
+	case "contentBlockStart":
+		var s start
+		if err := decode(m.Payload, &s); err != nil {
+			return false, err
+		}
+		return false, a.start(&s)
+	case "messageStop":
+		var stop struct {
+			StopReason string
+			end
+		}
+		if err := decode(m.Payload, &stop); err != nil {
+			return false, err
+		}
+		a.ended(&stop.end)
+		if a.finish = stop.StopReason; a.finish == "" {
+			a.finish = "unknown"
+		}
+	case "metadata":
+		var e end
+		if err := decode(m.Payload, &e); err != nil {
+			return false, err
+		}
+		a.ended(&e)
+	default: // messageStart, contentBlockStop, and what may come to be
+		return false, nil
+	}
+	return a.finish != "" && a.usage.Reported, nil
+}
+
+func header(m *eventstream.Message, name string) string {
+	if v, ok := m.Headers.Get(name).(eventstream.StringValue); ok {
+		return string(v)
+	}
+	return ""
+}
+
+func decode(payload []byte, v any) error {
+	if err := tolerate(json.Unmarshal(payload, v)); err != nil {
+		return &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_event", Err: err}
+	}
+	return nil
+}
+
+func (a *answer) start(s *start) error {
+	switch {
+	case s.Start.ToolUse != nil:
+		return a.call(s.Index, s.Start.ToolUse)
+	case s.Start.ToolResult != nil: // of a call that the service made
+		p := a.begin(s.Index, asBlock)
+		p.outer, p.block = "toolResult", make(map[string]any, len(s.Start.ToolResult)+1)
+		for name, value := range s.Start.ToolResult {
+			p.block[name] = value
+		}
+	}
+	return nil
+}
+
+func (a *answer) delta(d *delta) error {
+	switch {
+	case d.Delta.Text != "":
+		return a.text(d.Index, d.Delta.Text)
+	case d.Delta.ToolUse != nil:
+		return a.arguments(d.Index, d.Delta.ToolUse.Input)
+	case d.Delta.Reasoning != nil && len(d.Delta.Reasoning.Redacted) > 0:
+		p := a.piece(d.Index, asBlock)
+		p.outer, p.block = "reasoningContent", map[string]any{}
+		p.redacted = append(p.redacted, d.Delta.Reasoning.Redacted...)
+	case d.Delta.Reasoning != nil:
+		return a.thought(d.Index, d.Delta.Reasoning.Text, d.Delta.Reasoning.Signature)
+	case len(d.Delta.Citation) > 0:
+		a.cited(d.Index, d.Delta.Citation)
+	case d.Delta.ToolResult != nil:
+		if p := a.piece(d.Index, asBlock); p.outer == "toolResult" {
+			p.list = append(p.list, d.Delta.ToolResult...)
+		}
+	case d.Delta.Image != nil:
+		a.image(d.Delta.Image)
+	}
+	return nil
+}
+
+// broken ends an answer whose piece could not be delivered or read.
+func (a *answer) broken(err error) (*llm.Response, error) {
+	if _, ok := errors.AsType[sinkError](err); ok {
+		return a.partial(), err
+	}
+	if a.finish != "" && a.sink != nil {
+		return a.response() // what is broken comes behind the end mark
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		e = &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
+	}
+	return a.fail(e)
+}
+
+// over ends a stream that brings nothing more. Whether it is complete is decided here and nowhere else.
+func (a *answer) over(err error, frames int) (*llm.Response, error) {
+	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: err}
+	_, checksum := errors.AsType[eventstream.ChecksumError](err)
+	switch {
+	case a.finish != "":
+		return a.response()
+	case a.ctx.Err() != nil:
+		return a.fail(ended(a.ctx, false))
+	case frames == 0 && !a.isEventStream():
+		e.Kind, e.Code = llm.ErrBadOutput, "no_event_stream"
+	case checksum:
+		e.Code = "stream_corrupt"
+	case errors.Is(err, io.EOF) && !a.wire.Cut():
+		e.Code = "no_end_mark"
+	}
+	return a.fail(e)
+}
+
+func (a *answer) isEventStream() bool {
+	media, _, err := mime.ParseMediaType(a.wire.Header().Get("Content-Type"))
+	return err != nil || media != "application/json" && media != "text/html" && media != "text/plain"
+}

@@ -1,0 +1,132 @@
+package bedrock
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// maxReply bounds a whole answer. The largest healthy ones carry images, a few MiB.
+const maxReply = 32 << 20
+
+var errTooLarge = errors.New("bedrock: answer larger than 32 MiB")
+
+// unary reads a whole answer.
+func (a *answer) unary() (*llm.Response, error) {
+	text, err := a.readAll()
+	var r reply
+	decodeErr := err
+	if err == nil {
+		decodeErr = tolerate(json.Unmarshal(text, &r))
+	}
+	switch {
+	case decodeErr != nil:
+		return a.unreadable(decodeErr, len(text) == 0)
+	case r.Output == nil:
+		return a.notAnswer(text)
+	}
+	a.ended(&r.end)
+	a.finish = r.StopReason
+	for i, raw := range r.Output.Message.Content {
+		if err := a.block(i, raw); err != nil {
+			return a.broken(err)
+		}
+	}
+	return a.response()
+}
+
+// readAll reads the body. An io.EOF of it is no error.
+func (a *answer) readAll() ([]byte, error) {
+	defer func() { _ = a.wire.reply.Close() }()
+	var text bytes.Buffer
+	if n := a.wire.length; n > 0 {
+		text.Grow(int(min(n, 1<<20)) + bytes.MinRead)
+	}
+	_, err := text.ReadFrom(io.LimitReader(a.wire.reply, maxReply+1))
+	if err == nil && text.Len() > maxReply {
+		err = errTooLarge
+	}
+	return bytes.TrimSpace(text.Bytes()), err
+}
+
+// block takes one whole block. Its error is ours: nobody listens.
+func (a *answer) block(i int, raw json.RawMessage) error {
+	var b replyBlock
+	if err := tolerate(json.Unmarshal(raw, &b)); err != nil {
+		return &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
+	}
+	switch {
+	case b.Text != nil:
+		return a.text(i, *b.Text)
+	case b.ToolUse != nil && (b.ToolUse.Type == "" || b.ToolUse.Type == "tool_use"):
+		if err := a.call(i, b.ToolUse); err != nil {
+			return err
+		}
+		if input := string(b.ToolUse.Input); input != "null" {
+			return a.arguments(i, input)
+		}
+		return nil
+	case b.Reasoning != nil && b.Reasoning.Text != nil:
+		return a.thought(i, b.Reasoning.Text.Text, b.Reasoning.Text.Signature)
+	case b.Cited != nil:
+		for _, c := range b.Cited.Content {
+			if err := a.text(i, c.Text); err != nil {
+				return err
+			}
+		}
+		a.cited(i, b.Cited.Citations...)
+	case b.Image != nil && len(b.Image.Source.Bytes) > 0:
+		a.image(b.Image)
+	default:
+		a.raw(raw)
+	}
+	return nil
+}
+
+// tolerate lets members of another type than ours pass: the rest of the value was read, and if what counts is
+// missing that is found out later.
+func tolerate(err error) error {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
+}
+
+// unreadable is for a 2xx whose body is no answer.
+func (a *answer) unreadable(err error, empty bool) (*llm.Response, error) {
+	e := &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case a.ctx.Err() != nil:
+		return a.fail(ended(a.ctx, false))
+	case errors.Is(err, errTooLarge):
+		e.Code = "answer_too_large"
+	case a.wire.Cut(), !syntax:
+		e.Kind, e.Code = llm.ErrConnection, "body_cut"
+	case empty:
+		e.Code = "empty_body"
+	}
+	return a.fail(e)
+}
+
+// notAnswer is for JSON that is no answer: an error inside a 200, or nothing we know.
+func (a *answer) notAnswer(text []byte) (*llm.Response, error) {
+	var known struct {
+		Type    string `json:"__type"`
+		Message string
+		Error   json.RawMessage
+		Output  struct {
+			Type string `json:"__type"` // of an operation or model that is not there
+		} `json:"Output"`
+	}
+	_ = tolerate(json.Unmarshal(text, &known)) // it is JSON
+	if known.Type == "" && known.Message == "" && len(known.Error) == 0 {
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer"})
+	}
+	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), text)
+	refine(e)
+	return a.fail(e)
+}
