@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -37,6 +38,7 @@ const (
 	asReasoning
 	asCall
 	asCitations
+	asImage
 	asBlock // opaque
 )
 
@@ -51,8 +53,8 @@ type piece struct {
 	redacted  []byte
 	list      []json.RawMessage // citations, or the content of a result
 	block     map[string]any    // of asBlock: what comes inside of its outer member
-	outer     string
-	input     []byte // of a call that the service makes
+	outer     string            // the member, or the format of an image
+	input     []byte            // of a call that the service makes, or of an image
 }
 
 // piece finds or begins the piece of a block.
@@ -147,11 +149,11 @@ func (a *answer) cited(vendor int, citations ...json.RawMessage) {
 	}
 }
 
-func (a *answer) image(i *replyImage) {
-	if i != nil && len(i.Source.Bytes) > 0 {
-		a.acc.Put(a.parts, llm.Media{MediaType: "image/" + i.Format, Data: i.Source.Bytes})
-		a.parts++
-	}
+// image takes an image or a piece of one: in a stream the format comes first.
+func (a *answer) image(vendor int, i *replyImage) {
+	p := a.piece(vendor, asImage)
+	p.outer = cmp.Or(i.Format, p.outer)
+	p.input = append(p.input, i.Source.Bytes...)
 }
 
 // raw keeps a block that llm has no part for.
@@ -160,7 +162,7 @@ func (a *answer) raw(data json.RawMessage) {
 	a.parts++
 }
 
-// count keeps the usage in llm's terms: Bedrock counts what the cache read and wrote apart from the input.
+// ended takes what comes at the end, the usage in llm's terms: Bedrock counts what the cache read and wrote apart from the input.
 func (a *answer) ended(e *end) {
 	if u := e.Usage; u != nil {
 		a.usage = llm.Usage{
@@ -185,6 +187,8 @@ func (a *answer) put() {
 		case p.sort == asCitations:
 			data, _ := json.Marshal(p.list) // it was decoded
 			a.acc.Put(p.index, llm.Opaque{Type: CitationsType, Data: data})
+		case p.sort == asImage && len(p.input) > 0:
+			a.acc.Put(p.index, llm.Media{MediaType: "image/" + p.outer, Data: p.input})
 		case p.sort == asBlock:
 			if data := p.blockData(); data != nil {
 				a.acc.Put(p.index, llm.Opaque{Type: BlockType, Data: data})

@@ -18,8 +18,44 @@ func cached(source aws.CredentialsProvider) *aws.CredentialsCache {
 	if c, ok := source.(*aws.CredentialsCache); ok && c != nil {
 		return c
 	}
-	return aws.NewCredentialsCache(source)
+	return aws.NewCredentialsCache(guarded{source})
 }
+
+// guarded is a source whose panics are errors. The cache asks it on a goroutine of its own, where a panic (of a nil
+// pointer in the interface, say) would end the whole program.
+type guarded struct{ source aws.CredentialsProvider }
+
+// Retrieve asks the source.
+func (g guarded) Retrieve(ctx context.Context) (c aws.Credentials, err error) {
+	defer func() {
+		if recover() != nil {
+			c, err = aws.Credentials{}, errSourcePanic
+		}
+	}()
+	return g.source.Retrieve(ctx)
+}
+
+// HandleFailToRefresh passes on what a source may do for the cache.
+func (g guarded) HandleFailToRefresh(ctx context.Context, old aws.Credentials, err error) (aws.Credentials, error) {
+	if s, ok := g.source.(aws.HandleFailRefreshCredentialsCacheStrategy); ok && !errors.Is(err, errSourcePanic) {
+		return s.HandleFailToRefresh(ctx, old, err)
+	}
+	return aws.Credentials{}, err
+}
+
+// AdjustExpiresBy passes on what a source may do for the cache.
+func (g guarded) AdjustExpiresBy(c aws.Credentials, d time.Duration) (aws.Credentials, error) {
+	if s, ok := g.source.(aws.AdjustExpiresByCredentialsCacheStrategy); ok {
+		return s.AdjustExpiresBy(c, d)
+	}
+	if c.CanExpire {
+		c.Expires = c.Expires.Add(d)
+	}
+	return c, nil
+}
+
+// errSourcePanic stands for a panic of a source. Its text is not kept: it may hold anything.
+var errSourcePanic = errors.New("bedrock: the source of credentials panicked")
 
 // chain is AWS's standard chain, loaded when it is first needed and once for all calls.
 type chain struct {

@@ -124,6 +124,8 @@ func (a *answer) start(s *start) error {
 	switch {
 	case s.Start.ToolUse != nil:
 		return a.call(s.Index, s.Start.ToolUse)
+	case s.Start.Image != nil:
+		a.image(s.Index, s.Start.Image)
 	case s.Start.ToolResult != nil: // of a call that the service made
 		p := a.begin(s.Index, asBlock)
 		p.outer, p.block = "toolResult", make(map[string]any, len(s.Start.ToolResult)+1)
@@ -153,7 +155,7 @@ func (a *answer) delta(d *delta) error {
 			p.list = append(p.list, d.Delta.ToolResult...)
 		}
 	case d.Delta.Image != nil:
-		a.image(d.Delta.Image)
+		a.image(d.Index, d.Delta.Image)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (a *answer) block(i int, raw json.RawMessage) error {
 		}
 		a.cited(i, b.Cited.Citations...)
 	case b.Image != nil && len(b.Image.Source.Bytes) > 0:
-		a.image(b.Image)
+		a.image(i, b.Image)
 	default:
 		a.raw(raw)
 	}
@@ -118,9 +118,6 @@ func (a *answer) notAnswer(text []byte) (*llm.Response, error) {
 		Type    string `json:"__type"`
 		Message string
 		Error   json.RawMessage
-		Output  struct {
-			Type string `json:"__type"` // of an operation or model that is not there
-		} `json:"Output"`
 	}
 	_ = tolerate(json.Unmarshal(text, &known)) // it is JSON
 	if known.Type == "" && known.Message == "" && len(known.Error) == 0 {
