@@ -1,0 +1,188 @@
+package vertex
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// encoded is a request ready to be sent, and what is needed to read the answer.
+type encoded struct {
+	body     []byte
+	names    names
+	warnings []llm.Warning
+}
+
+// encoder builds one request.
+type encoder struct {
+	p        *Provider
+	req      *llm.Request
+	body     body
+	config   generationConfig
+	names    names
+	warnings []llm.Warning
+	minted   map[string]bool // ids of calls that the service made, as they were sent
+}
+
+// encode turns req into a body for this provider.
+func (p *Provider) encode(req *llm.Request) (*encoded, error) {
+	if req == nil {
+		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
+	}
+	extra, err := p.readExtra(req.Extra[providerName])
+	if err != nil {
+		return nil, err
+	}
+	e := encoder{p: p, req: req}
+	if err := e.sampling(); err != nil {
+		return nil, err
+	}
+	e.thinking()
+	e.tools()
+	e.output()
+	e.labels(extra)
+	if req.System != "" {
+		e.body.SystemInstruction = &content{Role: "user", Parts: []any{part{Text: &req.System}}}
+	}
+	if err := e.messages(); err != nil {
+		return nil, err
+	}
+	if !reflect.ValueOf(e.config).IsZero() {
+		e.body.GenerationConfig = &e.config
+	}
+	raw, err := e.encode(extra)
+	if err != nil {
+		return nil, err
+	}
+	return &encoded{body: raw, names: e.names, warnings: e.warnings}, nil
+}
+
+func (e *encoder) encode(extra members) ([]byte, error) {
+	raw, err := marshal(&e.body)
+	if err != nil || len(e.p.parameters)+len(extra) == 0 {
+		return raw, err
+	}
+	var all members
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	e.p.parameters.merge(all, false)
+	extra.merge(all, true)
+	return marshal(all)
+}
+
+// marshal is json.Marshal that leaves <, > and & alone: they are no risk here, and prompts are full of them.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Only a raw JSON value in the request can fail, and the text of the error would quote it.
+		return nil, llm.Invalid("request", "holds a raw JSON value that is no JSON", "check schemas and opaque parts")
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+func (e *encoder) warn(code, field, message string) {
+	e.warnings = append(e.warnings, llm.Warning{Code: code, Field: field, Message: message})
+}
+
+// maxStop is how many stop strings the service takes.
+const maxStop = 5
+
+func (e *encoder) sampling() error {
+	r, c := e.req, &e.config
+	c.MaxOutputTokens, c.Temperature, c.TopP, c.Seed, c.StopSequences = r.MaxTokens, r.Temperature, r.TopP, r.Seed, r.Stop
+	if len(r.Stop) == 0 {
+		c.StopSequences = nil
+	}
+	switch {
+	case len(r.Stop) > maxStop:
+		return llm.Unsupported("stop", "has more than 5 strings", "use at most 5")
+	case r.Seed != nil && (*r.Seed > math.MaxInt32 || *r.Seed < math.MinInt32):
+		return llm.Unsupported("seed", "has more than 32 bits", "use a smaller number")
+	default:
+		return nil
+	}
+}
+
+func (e *encoder) tools() {
+	r := e.req
+	if len(r.Tools) > 0 {
+		list := make([]functionDeclaration, len(r.Tools))
+		for i := range r.Tools {
+			t := &r.Tools[i]
+			list[i] = functionDeclaration{
+				Name: e.names.wire(t.Name), Description: t.Description,
+				Parameters: e.schema(t.Parameters, "tools["+strconv.Itoa(i)+"].parameters"),
+			}
+		}
+		e.body.Tools = []tools{{FunctionDeclarations: list}}
+	}
+	c := functionCallingConfig{}
+	switch r.ToolChoice.Mode {
+	case llm.ToolNone:
+		c.Mode = "NONE"
+	case llm.ToolRequired:
+		c.Mode = "ANY"
+	case llm.ToolNamed:
+		c.Mode, c.AllowedFunctionNames = "ANY", []string{e.names.wire(r.ToolChoice.Name)}
+	case llm.ToolAuto:
+	}
+	if c.Mode != "" && len(r.Tools) > 0 {
+		e.body.ToolConfig = &toolConfig{FunctionCallingConfig: c}
+	}
+	if r.ToolChoice.Single && len(r.Tools) > 0 {
+		e.warn("dropped", "tool_choice.single", "the wire has no setting against several calls at once")
+	}
+}
+
+func (e *encoder) output() {
+	s := e.req.Output
+	if s == nil {
+		return
+	}
+	e.config.ResponseMIMEType = "application/json"
+	e.config.ResponseJSONSchema = e.schema(s.JSON, "output.json")
+}
+
+// maxLabels is how many labels a request may have.
+const maxLabels = 64
+
+// labels sends metadata, which comes out in the bill.
+func (e *encoder) labels(extra members) {
+	metadata := e.req.Metadata
+	switch {
+	case len(metadata) == 0 || extra["labels"] != nil:
+	case e.p.form == gemini.FormGemini:
+		e.warn("dropped", "metadata", "the Gemini API has no labels")
+	case !areLabels(metadata):
+		e.warn("dropped", "metadata", "it does not fit the rules of labels: at most 64, lower case letters, digits, _ and -")
+	default:
+		e.body.Labels = metadata
+	}
+}
+
+func areLabels(m map[string]string) bool {
+	for key, value := range m {
+		if key == "" || key[0] < 'a' || key[0] > 'z' || !isLabel(key) || !isLabel(value) {
+			return false
+		}
+	}
+	return len(m) <= maxLabels
+}
+
+func isLabel(s string) bool {
+	const maxLength = 63
+	for i := 0; i < len(s); i++ {
+		if b := s[i]; (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return len(s) <= maxLength
+}
