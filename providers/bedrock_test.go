@@ -15,7 +15,7 @@ import (
 
 const (
 	claudeProfile = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
-	sharedSecret  = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY" //nolint:gosec // AWS's own example
+	sharedSecret  = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 )
 
 // signing are credentials that the simulated cloud verifies.

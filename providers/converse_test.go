@@ -171,6 +171,7 @@ func (c *converseConverter) tools(raw json.RawMessage) bool {
 	}
 	for _, t := range config.Tools {
 		if t.ToolSpec == nil {
+			c.req.Tools = nil
 			return false
 		}
 		c.req.Tools = append(c.req.Tools, llm.Tool{

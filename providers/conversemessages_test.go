@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/bedrock"
@@ -45,7 +46,7 @@ func (c *converseConverter) messages(raw json.RawMessage) error {
 	}
 	for _, m := range list {
 		for _, block := range m.Content {
-			part := conversePart(block)
+			part := c.part(block)
 			role := llm.Role(m.Role)
 			if _, ok := part.(llm.ToolResult); ok {
 				role = llm.RoleTool
@@ -70,10 +71,11 @@ func (c *converseConverter) add(role llm.Role, part llm.Part) {
 	c.req.Messages[n-1].Parts = append(c.req.Messages[n-1].Parts, part)
 }
 
-// conversePart is the part that a block means; one that llm has no part for is passed through.
-func conversePart(raw json.RawMessage) llm.Part {
+// part is the part that a block means. One that llm has no part for, or that this package would send otherwise, is
+// passed through.
+func (c *converseConverter) part(raw json.RawMessage) llm.Part {
 	var b converseBlock
-	if !known(raw, &b) {
+	if !known(raw, &b) || c.odd(&b) {
 		return llm.Opaque{Type: bedrock.BlockType, Data: raw}
 	}
 	switch {
@@ -88,7 +90,7 @@ func conversePart(raw json.RawMessage) llm.Part {
 	case b.ToolResult != nil:
 		r := llm.ToolResult{CallID: b.ToolResult.ID, IsError: b.ToolResult.Status == "error"}
 		for _, inner := range b.ToolResult.Content {
-			r.Parts = append(r.Parts, conversePart(inner))
+			r.Parts = append(r.Parts, c.part(inner))
 		}
 		return r
 	case b.Reasoning != nil:
@@ -97,6 +99,22 @@ func conversePart(raw json.RawMessage) llm.Part {
 		return llm.CachePoint{}
 	default:
 		return llm.Opaque{Type: bedrock.BlockType, Data: raw}
+	}
+}
+
+// odd reports whether a block is one that is not sent like that: blank texts, thoughts without a signature, results
+// without content, and the status of results for models that may not know it.
+func (c *converseConverter) odd(b *converseBlock) bool {
+	switch {
+	case b.Text != nil:
+		return strings.TrimSpace(*b.Text) == ""
+	case b.Reasoning != nil:
+		return b.Reasoning.Text.Signature == ""
+	case b.ToolResult != nil:
+		tells := strings.Contains(c.from.Model, "anthropic") || strings.Contains(c.from.Model, "amazon.nova")
+		return len(b.ToolResult.Content) == 0 || b.ToolResult.Status == "error" && !tells
+	default:
+		return false
 	}
 }
 

@@ -69,7 +69,7 @@ func drain(ctx context.Context, client *bedrockruntime.Client) error {
 		return err
 	}
 	defer func() { _ = out.GetStream().Close() }()
-	for range out.GetStream().Events() { //nolint:revive // only drained
+	for range out.GetStream().Events() {
 	}
 	return out.GetStream().Err()
 }

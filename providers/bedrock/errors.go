@@ -81,20 +81,28 @@ func typed(name, message string) error {
 	}
 }
 
-// notThere are the words with which a ValidationException says that it is the model that is wrong, not the request.
-var notThere = []string{
-	"model identifier is invalid", "on-demand throughput isn", "reached the end of its life",
+// refinements are the words with which a ValidationException says that it is the model that is wrong for the request,
+// or not there at all, rather than the request: a chain may go on to another target then.
+var refinements = []struct {
+	words string
+	kind  llm.Kind
+}{
+	{"model identifier is invalid", llm.ErrNotFound},
+	{"on-demand throughput isn", llm.ErrNotFound}, // it has inference profiles only
+	{"reached the end of its life", llm.ErrNotFound},
+	{"this model doesn't support", llm.ErrUnsupported}, // tools, images, a tool choice, system prompts …
 }
 
-// refine corrects the Kind where only Bedrock's words tell it: a chain may go on to another model then.
+// refine corrects the Kind where only Bedrock's words tell it.
 func refine(e *llm.Error) {
 	if e.Kind != llm.ErrInvalid {
 		return
 	}
-	message := strings.ToLower(e.Message)
-	for _, words := range notThere {
-		if strings.Contains(message, words) {
-			e.Kind = llm.ErrNotFound
+	message := strings.ToLower(strings.ReplaceAll(e.Message, "’", "'"))
+	for _, r := range refinements {
+		if strings.Contains(message, r.words) {
+			e.Kind = r.kind
+			return
 		}
 	}
 }

@@ -20,6 +20,11 @@ const (
 	qwen     family = "qwen"
 	moonshot family = "moonshot"
 	deepseek family = "deepseek"
+	llama    family = "meta"
+	mistral  family = "mistral"
+	cohere   family = "cohere"
+	ai21     family = "ai21"
+	titan    family = "amazon"
 )
 
 // geographies are what ids of inference profiles begin with.
@@ -67,8 +72,27 @@ func (p *Provider) sameFamily(model string) bool {
 	return other != "" && other == p.family
 }
 
-// caches reports whether the family takes cache points in messages and in the system prompt.
-func (f family) caches() bool { return f == claude || f == nova || f == nova2 }
+// caches reports whether the model takes cache points in messages and in the system prompt.
+func (p *Provider) caches() bool {
+	version := claudeOf(p.model.Model)
+	return p.family == nova || p.family == nova2 || p.family == claude && (version == 0 || version >= claudeCaches)
+}
+
+// keepsSchemas reports whether the model takes a JSON Schema for its output, as far as its id tells.
+func (p *Provider) keepsSchemas() bool {
+	switch p.family {
+	case claude:
+		version := claudeOf(p.model.Model)
+		return version == 0 || version >= claudeSchemas
+	case nova, titan, llama, cohere, ai21:
+		return false
+	default:
+		return true
+	}
+}
+
+// parts reports whether the family wants the results of tools in a turn of their own.
+func (f family) parts() bool { return f == llama || f == mistral }
 
 // tellsErrors reports whether the family takes the status of a tool's result.
 func (f family) tellsErrors() bool { return f == claude || f == nova || f == nova2 || f == "" }

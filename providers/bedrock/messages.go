@@ -56,6 +56,9 @@ func (e *encoder) messages() error {
 			e.settle(m)
 		}
 	}
+	if e.p.family.parts() {
+		e.setResultsApart()
+	}
 	e.trimEnd()
 	return nil
 }
@@ -101,6 +104,24 @@ func (e *encoder) settle(m *message) {
 	}
 }
 
+// setResultsApart puts a short answer between the results of tools and what the user says behind them: some models
+// refuse both in one turn, and none takes two turns of the user in a row.
+func (e *encoder) setResultsApart() {
+	var list []message
+	for _, m := range e.body.Messages {
+		n := slices.IndexFunc(m.Content, func(v any) bool { b, ok := v.(*block); return !ok || b.ToolResult == nil })
+		if m.Role != user || n <= 0 {
+			list = append(list, m)
+			continue
+		}
+		list = append(list, message{Role: user, Content: m.Content[:n]},
+			message{Role: assistant, Content: []any{&block{Text: "I have the results."}}},
+			message{Role: user, Content: m.Content[n:]})
+		e.warn("changed", "messages", "the model takes results of tools only in a turn of their own; a short answer was put behind them")
+	}
+	e.body.Messages = list
+}
+
 // trimEnd takes the blanks from the end of a turn that the model shall continue, and the turn if nothing is left.
 func (e *encoder) trimEnd() {
 	last := &e.body.Messages[len(e.body.Messages)-1]
@@ -118,6 +139,10 @@ func (e *encoder) part(m *llm.Message, p llm.Part, field string) (any, error) {
 			return &block{Text: p.Text}, nil
 		}
 	case llm.Media:
+		if m.Role == llm.RoleAssistant {
+			e.warn("dropped", field, "Converse takes no media from an assistant")
+			return nil, nil
+		}
 		return e.media(field, &p)
 	case llm.Reasoning:
 		if ours && len(p.Signature) > 0 {
@@ -128,7 +153,7 @@ func (e *encoder) part(m *llm.Message, p llm.Part, field string) (any, error) {
 	case llm.ToolResult:
 		return e.toolResult(field, &p)
 	case llm.CachePoint:
-		if e.p.family.caches() {
+		if e.p.caches() {
 			return cacheMark(), nil
 		}
 	case llm.Opaque:

@@ -67,6 +67,31 @@ func TestMessagesAlternateAndBeginWithTheUser(t *testing.T) {
 	}
 }
 
+func TestSomeModelsTakeResultsOnlyInATurnOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	got, warnings := sent(t, &llm.Request{Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
+		llm.User("hi"), from("", callTo("c1", "f", "")), llm.ToolResults(result("c1", "r")), llm.User("go on"),
+	}}, model("us.meta.llama3-3-70b-instruct-v1:0"))
+	wantJSON(t, "messages", got.body["messages"].([]any)[2:], `[
+		{"role":"user","content":[{"toolResult":{"toolUseId":"c1","content":[{"text":"r"}]}}]},
+		{"role":"assistant","content":[{"text":"I have the results."}]},
+		{"role":"user","content":[{"text":"go on"}]}]`)
+	if codes(warnings) != "changed messages" {
+		t.Errorf("%v", warnings)
+	}
+}
+
+func TestMediaOfAnAssistantIsLeftOut(t *testing.T) {
+	t.Parallel()
+	got, warnings := sent(t, &llm.Request{Messages: []llm.Message{
+		llm.User("draw"), from(claude, llm.Media{MediaType: "image/png", Data: []byte("x")}, llm.Text{Text: "here"}), llm.User("thanks"),
+	}})
+	wantJSON(t, "the answer", got.body["messages"].([]any)[1], `{"role":"assistant","content":[{"text":"here"}]}`)
+	if codes(warnings) != "dropped messages[1].parts[0]" {
+		t.Errorf("%v", warnings)
+	}
+}
+
 func TestResultsOfTools(t *testing.T) {
 	t.Parallel()
 	png := llm.Media{MediaType: "image/png", Data: []byte("png")}
@@ -171,7 +196,7 @@ func TestCachePoints(t *testing.T) {
 		marked("a"), from("", llm.Text{Text: "b"}), marked("c"), from("", llm.Text{Text: "d"}), marked("e"),
 	}}
 	for name, want := range map[string]int{
-		claude: 4, "amazon.nova-pro-v1:0": 4, "qwen.qwen3-32b-v1:0": 0,
+		claude: 4, "amazon.nova-pro-v1:0": 4, "anthropic.claude-3-haiku-20240307-v1:0": 0, "qwen.qwen3-32b-v1:0": 0,
 		"arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc": 0,
 	} {
 		got, _ := sent(t, req, model(name))

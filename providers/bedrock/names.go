@@ -11,7 +11,7 @@ import (
 const maxName = 64
 
 // names maps what the wire does not take to what it takes, and back.
-type names struct{ toWire, toOurs map[string]string }
+type names struct{ toOurs map[string]string }
 
 // wire is the name or id to send.
 func (n *names) wire(name string) string {

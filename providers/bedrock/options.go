@@ -46,10 +46,10 @@ type Options struct {
 
 // Guardrail is a guardrail of Amazon Bedrock, which judges prompt and answer.
 type Guardrail struct {
-	ID      string `yaml:"id" json:"guardrailIdentifier"`              // or its ARN
-	Version string `yaml:"version" json:"guardrailVersion"`            // "DRAFT" or a number
-	Trace   string `yaml:"trace" json:"trace,omitempty"`               // "enabled" and "enabled_full" tell in Error.Filtered what was filtered
-	Mode    string `yaml:"mode" json:"streamProcessingMode,omitempty"` // of streams: "sync" holds text back until it is judged, "async" does not
+	ID      string `json:"guardrailIdentifier"`            // or its ARN
+	Version string `json:"guardrailVersion"`               // "DRAFT" or a number
+	Trace   string `json:"trace,omitempty"`                // "enabled" and "enabled_full" tell in Error.Filtered what was filtered
+	Mode    string `json:"streamProcessingMode,omitempty"` // of streams: "sync" holds text back until it is judged, "async" does not
 }
 
 func (g *Guardrail) check(field string) error {

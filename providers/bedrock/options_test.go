@@ -115,7 +115,7 @@ func TestFactory(t *testing.T) {
 	}
 	e, err := bedrock.Factory()(t.Context(), section(`{"region":"us-east-1","model":"`+claude+`","family":"anthropic","endpoint":"`+s.URL+`",
 		"access_key_id":"AKIDCONFIG","secret_access_key":"s","session_token":"t","parameters":{"top_k":4},
-		"guardrail":{"guardrailIdentifier":"g","guardrailVersion":"1"}}`))
+		"guardrail":{"id":"g","version":"1"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestFactory(t *testing.T) {
 		_, err := bedrock.Factory()(t.Context(), section(text))
 		badField(t, err, llm.ErrInvalid, field)
 	}
-	if _, err := bedrock.Factory()(t.Context(), section(`{"modle":"m"}`)); err == nil {
+	if _, err := bedrock.Factory()(t.Context(), section(`{"unknown":"m"}`)); err == nil {
 		t.Error("an unknown key is taken")
 	}
 }

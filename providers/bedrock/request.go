@@ -54,6 +54,7 @@ func (p *Provider) encode(req *llm.Request, stream bool) (*encoded, error) {
 	e.tools()
 	e.output()
 	e.thinking()
+	e.settleSampling()
 	e.limitCachePoints()
 	raw, err := e.encode(stream)
 	if err != nil {
@@ -134,7 +135,7 @@ func fitsMetadata(s string) bool {
 func (e *encoder) system() {
 	if !blank(e.req.System) {
 		e.body.System = append(e.body.System, &block{Text: e.req.System})
-		if e.req.CachePrefix && e.p.family.caches() {
+		if e.req.CachePrefix && e.p.caches() {
 			e.body.System = append(e.body.System, cacheMark())
 		}
 	}
@@ -157,7 +158,7 @@ func (e *encoder) tools() {
 		}
 		e.warn("changed", "tools", "the tools of earlier calls are declared, as Converse wants it")
 	}
-	if r.CachePrefix && e.p.family == claude {
+	if r.CachePrefix && e.p.family == claude && e.p.caches() {
 		config.Tools = append(config.Tools, cacheMark())
 	}
 	switch mode {
@@ -188,24 +189,6 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 		return merge(schema, json.RawMessage(`{"type":"object"}`))
 	}
 	return schema
-}
-
-func (e *encoder) output() {
-	s := e.req.Output
-	if s == nil {
-		return
-	}
-	if len(s.JSON) == 0 {
-		e.body.System = append(e.body.System, &block{Text: "Answer with one JSON object and nothing else, without code fences."})
-		e.warn("changed", "output", "Converse knows no JSON without a schema; the system prompt asks for it")
-		return
-	}
-	f := &textFormat{Type: "json_schema"}
-	f.Structure.JSONSchema = outputSchema{Name: "output", Description: s.Description, Schema: string(s.JSON)}
-	if s.Name != "" {
-		f.Structure.JSONSchema.Name = wireName(s.Name)
-	}
-	e.body.OutputConfig = &outputConfig{TextFormat: f}
 }
 
 // maxCachePoints is how many cache points a request may have.

@@ -12,7 +12,7 @@ import (
 func TestAWholeRequest(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{
-		System: "Be <brief> & kind.", MaxTokens: 100, Temperature: new(0.0), TopP: new(0.5), Stop: []string{"END"},
+		System: "Be <brief> & kind.", MaxTokens: 100, Temperature: new(0.0), Stop: []string{"END"},
 		Metadata: map[string]string{"run": "7", "team": "a b"}, CachePrefix: true,
 		Tools: []llm.Tool{
 			{Name: "f", Description: "does", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}}}`)},
@@ -20,7 +20,7 @@ func TestAWholeRequest(t *testing.T) {
 			{Name: "k", Parameters: json.RawMessage(`{"properties":{}}`)},
 		},
 		ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "g.h/i"},
-		Output:     &llm.Schema{Name: "the answer", Description: "d", JSON: json.RawMessage(`{"type":"object"}`)},
+		Output:     &llm.Schema{Name: "the answer", Description: "d", JSON: json.RawMessage(`{"type":"object","additionalProperties":false}`)},
 		Messages:   []llm.Message{llm.User("hi")},
 	}
 	got, warnings := sent(t, req)
@@ -29,14 +29,14 @@ func TestAWholeRequest(t *testing.T) {
 	}
 	const want = `{"messages":[{"role":"user","content":[{"text":"hi"}]}],` +
 		`"system":[{"text":"Be <brief> & kind."},{"cachePoint":{"type":"default"}}],` +
-		`"inferenceConfig":{"maxTokens":100,"temperature":0,"topP":0.5,"stopSequences":["END"]},` +
+		`"inferenceConfig":{"maxTokens":100,"temperature":0,"stopSequences":["END"]},` +
 		`"toolConfig":{"tools":[` +
 		`{"toolSpec":{"name":"f","description":"does","inputSchema":{"json":{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}}}}}},` +
 		`{"toolSpec":{"name":"g_h_i_64eeafbc","inputSchema":{"json":{"type":"object","properties":{}}}}},` +
 		`{"toolSpec":{"name":"k","inputSchema":{"json":{"properties":{},"type":"object"}}}},` +
 		`{"cachePoint":{"type":"default"}}],"toolChoice":{"tool":{"name":"g_h_i_64eeafbc"}}},` +
 		`"requestMetadata":{"run":"7","team":"a b"},` +
-		`"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"the_answer_a7c9985d","description":"d","schema":"{\"type\":\"object\"}"}}}}}`
+		`"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"the_answer_a7c9985d","description":"d","schema":"{\"type\":\"object\",\"additionalProperties\":false}"}}}}}`
 	if got.raw != want {
 		t.Errorf("want\n%s\ngot\n%s", want, got.raw)
 	}
@@ -87,17 +87,6 @@ func TestToolChoice(t *testing.T) {
 		if codes(warnings) != c.warnings {
 			t.Errorf("%s: %v", name, warnings)
 		}
-	}
-}
-
-func TestOutputWithoutASchemaIsAskedForInWords(t *testing.T) {
-	t.Parallel()
-	req := hello()
-	req.System, req.Output = "Be brief.", &llm.Schema{}
-	got, warnings := sent(t, req)
-	system := got.body["system"].([]any)
-	if len(system) != 2 || !strings.Contains(system[1].(map[string]any)["text"].(string), "JSON object") || codes(warnings) != "changed output" {
-		t.Errorf("%v %v", system, warnings)
 	}
 }
 

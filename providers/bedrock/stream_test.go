@@ -208,9 +208,11 @@ func TestTheSinksErrorComesBackAndEndsTheCall(t *testing.T) {
 	if err != enough || resp.Text() != "one " { //nolint:errorlint // as it was
 		t.Errorf("%v, %+v", err, resp)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	select {
 	case <-gone:
-	case <-time.After(patience):
+	case <-ctx.Done():
 		t.Error("the connection is still open")
 	}
 }

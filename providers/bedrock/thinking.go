@@ -24,9 +24,12 @@ func effortOf(maxTokens int) string {
 	}
 }
 
-// The versions of Claude at which thinking changed.
+// The versions of Claude that brought something.
 const (
+	claudeCaches   = 35 // cache points
 	claudeThinks   = 37 // thinking with budget_tokens
+	claudeTakesOne = 41 // temperature or top_p
+	claudeSchemas  = 41 // JSON Schema as output
 	claudeAdapts   = 46 // adaptive, with an effort
 	claudeNoBudget = 47 // adaptive only
 )

@@ -140,6 +140,7 @@ func TestErrorsByStatusAndException(t *testing.T) {
 		{400, "ValidationException", `{"message":"The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum"}`, llm.ErrContextTooLong},
 		{400, "ValidationException", `{"message":"The provided model identifier is invalid."}`, llm.ErrNotFound},
 		{400, "ValidationException", `{"message":"Invocation of model ID m with on-demand throughput isn’t supported. Retry your request with the ID or ARN of an inference profile that contains this model."}`, llm.ErrNotFound},
+		{400, "ValidationException", `{"message":"This model doesn't support tool use."}`, llm.ErrUnsupported},
 		{400, "ConflictException", `{"message":"x"}`, llm.ErrInvalid},
 		{403, "AccessDeniedException", `{"message":"You don't have access to the model with the specified model ID."}`, llm.ErrAuth},
 		{403, "UnrecognizedClientException", `{"message":"The security token included in the request is invalid."}`, llm.ErrAuth},
