@@ -1,0 +1,186 @@
+package bedrock
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/llmtest"
+)
+
+// The vocabulary that all simulated clouds share.
+type (
+	// Reply is exact bytes on a schedule. End is "eof" (or ""), "cut", "reset" or "hang"; a negative Wait
+	// never answers.
+	Reply = cloud.Reply
+	// Chunk is a part of a Reply with its time.
+	Chunk = cloud.Chunk
+	// Ping repeats a text.
+	Ping = cloud.Ping
+	// Drip sends blanks.
+	Drip = cloud.Drip
+	// Turn is the answer to one request: a step, bent by a fault, or a Reply. Its Fault is a list such as
+	// "status=429,retry-after=2", "hang=stream,ping=50ms" or "reset=half".
+	Turn = cloud.Turn
+	// Request is one request as the server saw it.
+	Request = cloud.Request
+)
+
+// Options shape a Server. The zero Options take any credential and any model.
+type Options struct {
+	// Script has the answers in order; the last repeats. Empty: "ok".
+	Script []Turn
+	// Next, if set, gives the answers instead of Script and Raw. Calls overlap.
+	Next func(Request) Turn
+
+	// AccessKey and Token (a bearer token) are the only credentials taken; both empty: any. A request is always
+	// read as one of the two, and a signature's time, scope and signed headers are always checked. Signatures
+	// themselves are verified if SecretKey is set, and the session token is compared if SessionToken is.
+	AccessKey, SecretKey, SessionToken string
+	Token                              string
+	// Expired lists session and bearer tokens that have expired.
+	Expired []string
+	// Region is the only one that signatures may be for; "": any.
+	Region string
+
+	// Models maps the ids that are served (of models, inference profiles, or ARNs) to the models behind them; ""
+	// is the model that the id names. Nil: every id that the service's own could be, on the terms of the
+	// service: newer models have inference profiles only.
+	Models map[string]string
+	// Lenient answers requests that the service would refuse for their fields.
+	Lenient bool
+	// Early answers when the header of a request has come, before its body is read. Only the path is checked
+	// then, no credential and no field. A client that stops sending when an answer begins may lose both.
+	Early bool
+	// TLS serves https, for clients that send bearer tokens over nothing less; see [Server.Client].
+	TLS bool
+
+	// OnRequest hears of each request once, when it has ended. Calls overlap.
+	OnRequest func(Request)
+	// Epoch is what Request.Time counts from; zero: the start.
+	Epoch time.Time
+}
+
+// Server is a simulated cloud.
+type Server struct {
+	URL string // "" if it does not listen by itself, see [New]
+
+	opts   Options
+	script *cloud.Script
+	log    *cloud.Log
+	listen *cloud.Server
+	tls    *cloud.TLSServer // nil without TLS
+	ids    atomic.Int64
+	closed sync.Once
+}
+
+// maxBody is about where the service stops reading a request.
+const maxBody = 20 << 20
+
+// Start starts a Server on a free port of 127.0.0.1. It panics if there is none.
+func Start(script ...llmtest.Step) *Server {
+	return StartOptions(&Options{Script: cloud.Steps(script...)})
+}
+
+// StartOptions is Start with all that can be set. A nil o is the zero Options.
+func StartOptions(o *Options) *Server {
+	s := New(o)
+	if s.opts.TLS {
+		s.tls = cloud.MustListenTLS(s.Handler())
+		s.listen = s.tls.Server
+	} else {
+		s.listen = cloud.MustListen(s.Handler())
+	}
+	s.URL = s.listen.URL
+	return s
+}
+
+// New returns a Server that does not listen: mount its Handler.
+func New(o *Options) *Server {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Server{opts: *o, script: cloud.NewScript(o.Script...)}
+	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody}
+	if s.log.Epoch.IsZero() {
+		s.log.Epoch = time.Now()
+	}
+	return s
+}
+
+// Handler serves the cloud on any listener.
+func (s *Server) Handler() http.Handler {
+	if s.opts.Early {
+		return s.log.EarlyHandler(s.answer)
+	}
+	return s.log.Handler(func(x *cloud.Exchange) { x.Play(s.answer(x)) })
+}
+
+// Client returns a new client that trusts the server, with TLS too. Close its idle connections.
+func (s *Server) Client() *http.Client {
+	if s.tls != nil {
+		return s.tls.Client()
+	}
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+}
+
+// CertPool trusts the server's certificate; nil without TLS.
+func (s *Server) CertPool() *x509.CertPool {
+	if s.tls == nil {
+		return nil
+	}
+	return s.tls.CertPool()
+}
+
+// Raw answers the next requests with exact bytes, whatever they ask, before the script goes on.
+func (s *Server) Raw(replies ...Reply) { s.script.Push(cloud.Replies(replies...)...) }
+
+// Requests returns all requests so far in order of arrival.
+func (s *Server) Requests() []Request { return s.log.Requests() }
+
+// Wait returns when n requests have ended. A server hears a little later than its client that the client left.
+func (s *Server) Wait(ctx context.Context, n int) error { return s.log.Wait(ctx, n) }
+
+// Close ends every connection, answers that hang included, and waits for them. On a listener of your own,
+// close that first.
+func (s *Server) Close() {
+	s.closed.Do(func() {
+		if s.listen != nil {
+			s.listen.Close()
+		}
+	})
+	s.log.Drain()
+}
+
+// answer is what one request gets: the exact bytes of its turn, the refusal it deserves, or its step.
+func (s *Server) answer(x *cloud.Exchange) Reply {
+	c := s.newCall(x)
+	x.Describe(c.asked, c.stream)
+	turn := s.turn(x)
+	text := turn.Fault
+	if ordered := x.R.Header.Get(cloud.FaultHeader); ordered != "" {
+		text = ordered
+	}
+	fault, err := cloud.ParseFault(text)
+	if err != nil {
+		return badFault(err).reply(c)
+	}
+	if turn.Reply != nil {
+		return fault.Reply(*turn.Reply, ping())
+	}
+	if no := s.check(c); no != nil {
+		return no.reply(c)
+	}
+	return fault.Reply(c.play(fault.Step(turn.Step)), ping())
+}
+
+func (s *Server) turn(x *cloud.Exchange) Turn {
+	if s.opts.Next != nil {
+		return s.opts.Next(x.Request())
+	}
+	return s.script.Next()
+}
