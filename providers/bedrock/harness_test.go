@@ -2,9 +2,7 @@ package bedrock_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,12 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"go.uber.org/goleak"
-
-	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/providers/bedrock"
 )
 
 func TestMain(m *testing.M) {
@@ -192,127 +186,3 @@ func answer(blocks, reason string, more ...string) string {
 }
 
 var ok = answer(`{"text":"hi"}`, "end_turn")
-
-// keys are static credentials.
-func keys(id string) aws.CredentialsProvider {
-	return aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: id, SecretAccessKey: "wJalrXUtnFEMI"}, nil
-	})
-}
-
-// provider opens a provider on s, for Claude with static credentials.
-func (s *server) provider(tb testing.TB, change ...func(*bedrock.Options)) *bedrock.Provider {
-	tb.Helper()
-	o := &bedrock.Options{Region: "us-east-1", Model: claude, Endpoint: s.URL, Credentials: keys("AKIDEXAMPLE")}
-	for _, c := range change {
-		c(o)
-	}
-	p, err := bedrock.New(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(p.CloseIdleConnections)
-	return p
-}
-
-func model(name string) func(*bedrock.Options) {
-	return func(o *bedrock.Options) { o.Model = name }
-}
-
-func hello() *llm.Request { return &llm.Request{Messages: []llm.Message{llm.User("hello")}} }
-
-// unary makes one call without a sink.
-func unary(tb testing.TB, g llm.Generator, req *llm.Request) (*llm.Response, error) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	return g.Generate(ctx, req, nil)
-}
-
-// stream makes one call with a sink that accepts everything.
-func stream(tb testing.TB, g llm.Generator, req *llm.Request) ([]llm.Event, *llm.Response, error) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	var got []llm.Event
-	resp, err := g.Generate(ctx, req, func(e llm.Event) error { got = append(got, e); return nil })
-	return got, resp, err
-}
-
-// streamed makes one call that must be answered.
-func streamed(t *testing.T, handle http.HandlerFunc) ([]llm.Event, *llm.Response) {
-	t.Helper()
-	got, resp, err := stream(t, serve(t, handle).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return got, resp
-}
-
-// answered makes one call without a sink that must be answered.
-func answered(t *testing.T, body string) *llm.Response {
-	t.Helper()
-	resp, err := unary(t, serve(t, reply(200, body)).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return resp
-}
-
-// sent makes one call and returns the body that was sent and the warnings.
-func sent(t *testing.T, req *llm.Request, change ...func(*bedrock.Options)) (seen, []llm.Warning) {
-	t.Helper()
-	s := serve(t, reply(200, ok))
-	resp, err := unary(t, s.provider(t, change...), req)
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return s.last(t), resp.Warnings
-}
-
-// wantJSON compares a part of a body with JSON.
-func wantJSON(t *testing.T, what string, got any, want string) {
-	t.Helper()
-	var w any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatal(err)
-	}
-	g, _ := json.Marshal(got)
-	x, _ := json.Marshal(w)
-	if string(g) != string(x) {
-		t.Errorf("%s: want\n%s\ngot\n%s", what, x, g)
-	}
-}
-
-// failed checks the kind of an error and returns it.
-func failed(t *testing.T, err error, kind llm.Kind) *llm.Error {
-	t.Helper()
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || e.Kind != kind {
-		t.Fatalf("want %s, got %T: %+v", kind, err, err)
-	}
-	return e
-}
-
-// badField checks that err is about one field, and quotes nothing of what must not be seen.
-func badField(t *testing.T, err error, kind llm.Kind, field string, secrets ...string) {
-	t.Helper()
-	e := failed(t, err, kind)
-	f, ok := errors.AsType[*llm.FieldError](err)
-	if !ok || f.Field != field || f.Problem == "" || f.Next == "" || !e.NotSent {
-		t.Fatalf("want field %s with a next step, got %+v", field, err)
-	}
-	for _, s := range secrets {
-		if strings.Contains(fmt.Sprintf("%+v", err), s) {
-			t.Errorf("the error gives away %q: %+v", s, err)
-		}
-	}
-}
-
-func codes(ws []llm.Warning) string {
-	var all []string
-	for _, w := range ws {
-		all = append(all, w.Code+" "+w.Field)
-	}
-	return strings.Join(all, ", ")
-}
