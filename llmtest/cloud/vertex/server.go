@@ -1,0 +1,170 @@
+package vertex
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/llmtest"
+)
+
+// The vocabulary that all simulated clouds share.
+type (
+	// Reply is exact bytes on a schedule. End is "eof" (or ""), "cut", "reset" or "hang"; a negative Wait
+	// never answers.
+	Reply = cloud.Reply
+	// Chunk is a part of a Reply with its time.
+	Chunk = cloud.Chunk
+	// Ping repeats a text.
+	Ping = cloud.Ping
+	// Drip sends blanks.
+	Drip = cloud.Drip
+	// Turn is the answer to one request: a step, bent by a fault, or a Reply. Its Fault is a list such as
+	// "status=429,retry-after=2", "hang=stream,ping=50ms" or "reset=half".
+	Turn = cloud.Turn
+	// Request is one request as the server saw it. Over gRPC, Body is the message in JSON, and Status what REST
+	// would have answered with.
+	Request = cloud.Request
+)
+
+// Options shape a Server. The zero Options take any credential, any project and any model.
+type Options struct {
+	// Script has the answers in order; the last repeats. Empty: "ok".
+	Script []Turn
+	// Next, if set, gives the answers instead of Script and Raw. Calls overlap.
+	Next func(Request) Turn
+	// Token (OAuth) and APIKey are the only credentials taken; both empty: any.
+	Token, APIKey string
+	// Project and Location are the only ones served; empty: any.
+	Project, Location string
+	// Models maps the names of models, and the ids of tuned endpoints, to the models behind them. Nil: every name
+	// is one, and its own model too.
+	Models map[string]string
+	// Lenient answers requests that the service would refuse for their fields.
+	Lenient bool
+	// TLS serves over TLS, with a certificate that only [Server.CertPool] trusts: gRPC clients send tokens over
+	// nothing less.
+	TLS bool
+	// OnRequest hears of each request once, when it has ended. Calls overlap.
+	OnRequest func(Request)
+	// Epoch is what Request.Time counts from; zero: the start.
+	Epoch time.Time
+}
+
+// Server is a simulated cloud.
+type Server struct {
+	URL  string // for REST; "" if it does not listen by itself, see [New]
+	GRPC string // host and port for gRPC: those of URL
+
+	opts   Options
+	script *cloud.Script
+	log    *cloud.Log
+	listen *cloud.Server
+	pool   *x509.CertPool
+	ids    atomic.Int64
+	closed sync.Once
+}
+
+// maxBody is the service's own limit of a request.
+const maxBody = 20971520
+
+// Start starts a Server on a free port of 127.0.0.1. It panics if there is none.
+func Start(script ...llmtest.Step) *Server {
+	return StartOptions(&Options{Script: cloud.Steps(script...)})
+}
+
+// StartOptions is Start with all that can be set. A nil o is the zero Options.
+func StartOptions(o *Options) *Server {
+	s := New(o)
+	if s.opts.TLS {
+		t := cloud.MustListenTLS(s.Handler())
+		s.listen, s.pool = t.Server, t.CertPool()
+	} else {
+		s.listen = cloud.MustListenConns(s.Handler())
+	}
+	s.URL = s.listen.URL
+	_, s.GRPC, _ = strings.Cut(s.URL, "://")
+	return s
+}
+
+// New returns a Server that does not listen: mount its Handler.
+func New(o *Options) *Server {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Server{opts: *o, script: cloud.NewScript(o.Script...)}
+	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody}
+	if s.log.Epoch.IsZero() {
+		s.log.Epoch = time.Now()
+	}
+	return s
+}
+
+// Handler serves the cloud on any listener; gRPC needs one with HTTP/2.
+func (s *Server) Handler() http.Handler { return s.log.Handler(s.serve) }
+
+// CertPool trusts the server and nobody else; nil without [Options.TLS].
+func (s *Server) CertPool() *x509.CertPool {
+	if s.pool == nil {
+		return nil
+	}
+	return s.pool.Clone()
+}
+
+// Raw answers the next requests with exact bytes, whatever they ask, before the script goes on.
+func (s *Server) Raw(replies ...Reply) { s.script.Push(cloud.Replies(replies...)...) }
+
+// Requests returns all requests so far in order of arrival.
+func (s *Server) Requests() []Request { return s.log.Requests() }
+
+// Wait returns when n requests have ended. A server hears a little later than its client that the client left.
+func (s *Server) Wait(ctx context.Context, n int) error { return s.log.Wait(ctx, n) }
+
+// Close ends every connection, answers that hang included, and waits for them. On a listener of your own,
+// close that first.
+func (s *Server) Close() {
+	s.closed.Do(func() {
+		if s.listen != nil {
+			s.listen.Close()
+		}
+	})
+	s.log.Drain()
+}
+
+// serve answers one request: with the exact bytes of its turn, with the refusal it deserves, or with its step.
+func (s *Server) serve(x *cloud.Exchange) {
+	c := s.newCall(x)
+	x.Describe(c.asked, c.stream)
+	turn := s.turn(x)
+	text := turn.Fault
+	if ordered := x.R.Header.Get(cloud.FaultHeader); ordered != "" {
+		text = ordered
+	}
+	fault, err := cloud.ParseFault(text)
+	switch {
+	case err != nil:
+		c.send(badFault(err).reply(c))
+	case turn.Reply != nil:
+		c.send(fault.Reply(*turn.Reply, c.ping(turn.Reply)))
+	default:
+		if no := s.check(c); no != nil {
+			c.send(no.reply(c))
+			return
+		}
+		c.bend(&fault)
+		reply := c.play(fault.Step(turn.Step))
+		c.send(c.unwrap(fault.Reply(reply, c.ping(&reply))))
+	}
+}
+
+func (s *Server) turn(x *cloud.Exchange) Turn {
+	if s.opts.Next != nil {
+		return s.opts.Next(x.Request())
+	}
+	return s.script.Next()
+}
