@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -52,7 +53,7 @@ func (a *attempt) run(limit, left time.Duration, bound llm.Bound) (*llm.Response
 		panic("fallback: target " + t.Name + " recovered a panic of the sink")
 	}
 	failure := a.judge(resp, err, limits, left, bound)
-	a.finish(resp, failure)
+	a.finish(resp, failure, limits)
 	return resp, failure
 }
 
@@ -106,8 +107,8 @@ func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left t
 	}
 	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
-	if bound == llm.BoundTotal && limits.Attempt >= left && (v.Bound == llm.BoundAttempt || v.Bound == llm.BoundFirstContent) {
-		v.Bound = llm.BoundTotal // it had all the time that was left
+	if v.Bound == llm.BoundAttempt && bound == llm.BoundTotal && limits.Attempt >= left && left < c.limits.Attempt {
+		v.Bound = llm.BoundTotal // it had all the time that was left, and that was less than an attempt may take
 	}
 	return verdictError(v, err, context.Cause(c.ctx))
 }
@@ -133,7 +134,7 @@ func verdictError(v policy.Verdict, err, cause error) *llm.Error {
 }
 
 // finish writes the attempt into the trail and tells the observers.
-func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
+func (a *attempt) finish(resp *llm.Response, failure *llm.Error, limits llm.Limits) {
 	c := a.call
 	a.trail.FirstContent = a.FirstContent()
 	if resp != nil {
@@ -146,13 +147,33 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 	case failure != nil:
 		a.trail.Kind, a.trail.Bound, a.trail.Status = failure.Kind, failure.Bound, failure.Status
 		a.trail.RequestID, a.trail.NotSent = failure.RequestID, failure.NotSent
-		failure.Target, failure.Model = a.target.Name, a.target.Model
+		a.trail.Limit = fallenLimit(failure.Bound, limits)
+		a.trail.Model = cmp.Or(a.trail.Model, failure.Model)
+		failure.Target, failure.Model = a.target.Name, a.trail.Model
 		failure.Partial = nil
 		err = failure
+	case resp != nil:
+		a.trail.Model = cmp.Or(a.trail.Model, resp.Model)
 	}
 	c.attempts = append(c.attempts, a.trail)
 	if c.observer != nil && c.observer.AttemptEnd != nil {
 		c.observer.AttemptEnd(a.ctx, &a.trail, err)
+	}
+}
+
+// fallenLimit is the length of the limit that ended an attempt; of the attempt itself if none of its own did.
+func fallenLimit(b llm.Bound, limits llm.Limits) time.Duration {
+	switch b {
+	case llm.BoundConnect:
+		return limits.Connect
+	case llm.BoundFirstContent:
+		return limits.FirstContent
+	case llm.BoundIdle:
+		return limits.Idle
+	case llm.BoundEnd:
+		return streamEnd
+	default:
+		return limits.Attempt
 	}
 }
 

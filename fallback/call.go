@@ -180,7 +180,10 @@ func (c *call) run() (*llm.Response, error) {
 		resp, err := a.run(limit, left, bound)
 		switch {
 		case a.sinkErr != nil:
-			return resp, a.sinkErr
+			if resp == nil { // it says at least who was asked
+				resp = &llm.Response{}
+			}
+			return c.answer(resp, t), a.sinkErr
 		case err == nil:
 			return c.answer(resp, t), nil
 		}

@@ -111,8 +111,8 @@ func TestCall(t *testing.T) {
 		{
 			name:    "without a deadline all hanging end as a timeout",
 			targets: []fallback.Target{target("a", hang), target("b", hang), target("c", hang)},
-			kind:    llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTargets,
-			trail: "a:timeout(attempt)@30s b:timeout(attempt)@30s c:timeout(total)@30s", took: 90 * s,
+			kind:    llm.ErrTimeout, bound: llm.BoundAttempt, stopped: llm.StopTargets,
+			trail: "a:timeout(attempt)@30s b:timeout(attempt)@30s c:timeout(attempt)@30s", took: 90 * s,
 		},
 		{
 			name: "the total ends the call", request: func(r *llm.Request) { r.Limits.Total = 40 * s; r.Limits.Attempt = 39 * s },
@@ -201,8 +201,8 @@ func TestCall(t *testing.T) {
 		{
 			name: "a stream without a deadline ends after ten minutes", stream: true,
 			targets: []fallback.Target{target("a", llmtest.Text(strings.Repeat("w ", 1000)).Every(s))},
-			text:    strings.Repeat("w ", 600), kind: llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopContent,
-			trail: "a:timeout(total)@10m0s", took: 600 * s,
+			text:    strings.Repeat("w ", 600), kind: llm.ErrTimeout, bound: llm.BoundEnd, stopped: llm.StopContent,
+			trail: "a:timeout(end)@10m0s", took: 600 * s,
 		},
 		{
 			name: "Route.Only fails rather than widen", request: func(r *llm.Request) { r.Route.Only = []string{"b"} },
@@ -541,4 +541,75 @@ func TestCloseDoesNotWaitBeyondItsContext(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// TestTheLimitThatFellIsTold: whoever reads the error must raise the right one.
+func TestTheLimitThatFellIsTold(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		limits llm.Limits
+		step   llmtest.Step
+		stream bool
+		want   string
+	}{
+		{llm.Limits{}, llmtest.Hang(), false, "timeout (attempt 30s)"},
+		{llm.Limits{FirstContent: 8 * s}, llmtest.Hang(), true, "timeout (first_content 8s)"},
+		{llm.Limits{Idle: 5 * s}, llmtest.Hang(llmtest.PhaseStream), true, "timeout (idle 5s)"},
+		{llm.Limits{Total: 12 * s}, llmtest.Hang(), false, "timeout (total 12s)"},
+		{llm.Limits{}, llmtest.Text(strings.Repeat("w ", 100)).Every(20 * s), true, "timeout (end 10m0s)"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			client := llm.NewClient(chain(t, target("a", tt.step)), nil)
+			req := triage()
+			req.Limits = tt.limits
+			var err error
+			if tt.stream {
+				_, err = client.Stream(t.Context(), req).Response()
+			} else {
+				_, err = client.Generate(t.Context(), req)
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v lacks %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestTheTrailOfAReaderWhoLeaves: what was tried is told to him, too.
+func TestTheTrailOfAReaderWhoLeaves(t *testing.T) {
+	t.Parallel()
+	for leave := range 2 { // at the first event, and at the second
+		c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("one two three")))
+		stream := llm.NewClient(c, nil).Stream(t.Context(), triage())
+		n := 0
+		for range stream.Events() {
+			if n++; n > leave {
+				break
+			}
+		}
+		_, err := stream.Response()
+		e := &llm.Error{}
+		if !errors.As(err, &e) || e.Kind != llm.ErrCanceled || e.Target != "b" || len(e.Attempts) != 2 {
+			t.Errorf("left at event %d: %+v", leave, err)
+			continue
+		}
+		if e.Attempts[0].Kind != llm.ErrUnavailable || e.Attempts[1].Kind != llm.ErrCanceled {
+			t.Errorf("left at event %d: %s", leave, trail(e.Attempts))
+		}
+		if (e.Partial != nil) != (leave > 0) {
+			t.Errorf("left at event %d: partial %+v", leave, e.Partial)
+		}
+	}
+}
+
+// TestTheModelIsToldWithoutBeingConfigured: a provider knows its own.
+func TestTheModelIsToldWithoutBeingConfigured(t *testing.T) {
+	t.Parallel()
+	gpt := llm.ModelRef{Provider: "azure", Model: "gpt-4o"}
+	failing := fallback.Target{Name: "a", Prompt: true, Generator: llmtest.New(llmtest.Fail(&llm.Error{Kind: llm.ErrAuth, Status: 401, Model: gpt}))}
+	_, err := chain(t, failing).Generate(t.Context(), triage(), nil)
+	if want := "llm: triage: a (azure/gpt-4o): auth (401)"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }

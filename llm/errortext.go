@@ -68,6 +68,9 @@ func (e *Error) why() string {
 		parts = append(parts, strings.TrimSpace(clean(string(e.Bound), 20)+" "+e.boundLength()))
 	case e.Status != 0:
 		parts = append(parts, strconv.Itoa(e.Status))
+		if e.Kind == ErrInvalid && e.Code != "" { // what to correct; other kinds say enough
+			parts = append(parts, clean(e.Code, 40))
+		}
 	case e.Kind == ErrConnection:
 		parts = append(parts, connectionCause(e.Err))
 	case e.Code != "":

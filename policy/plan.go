@@ -28,8 +28,8 @@ type Plan struct {
 	Targets []string // names of the targets to ask, in order; nil: all, in their order
 }
 
-// For returns the plan of op with every limit filled in but Total, which depends on the number of targets
-// (see [Plan.Total]). Zero fields of an operation's plan are the default plan's; the limit of an attempt of
+// For returns the plan of op with the limit of an attempt filled in; what the other limits are when they are
+// 0 stands at [llm.Limits]. Zero fields of an operation's plan are the default plan's; the limit of an attempt of
 // the three named operations stays their own. known is false when op has no plan of its own: then it runs on
 // the default.
 func (p Plans) For(op llm.Operation) (plan Plan, known bool) {
@@ -64,8 +64,8 @@ func builtInAttempt(op llm.Operation) time.Duration {
 }
 
 // Total is how long a call over n targets may take: Limits.Total, or if that is 0 the limit of an attempt
-// times the number of targets, counted as two at the least and three at the most. So a hanging target never
-// takes the time of the next, and a single one may be tried twice.
+// times the number of targets, counted as two at the least and three at the most, so that there is time for
+// the targets behind one that hangs.
 func (p Plan) Total(n int) time.Duration {
 	if p.Limits.Total > 0 {
 		return p.Limits.Total
