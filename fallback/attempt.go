@@ -36,6 +36,13 @@ func (a *attempt) run(limit, left time.Duration, bound llm.Bound) (*llm.Response
 	limits.Attempt = min(limit, limits.Attempt)
 	a.trail = llm.Attempt{Target: t.Name, Model: t.Model, Start: a.now, Limit: limits.Attempt}
 	a.ctx = c.ctx
+	ended := false
+	defer func() {
+		a.Stop()
+		if !ended { // a panic or runtime.Goexit passes through; the observers hear of it
+			a.abandoned()
+		}
+	}()
 	if c.observer != nil && c.observer.AttemptStart != nil {
 		if ctx := c.observer.AttemptStart(a.ctx, &a.trail); ctx != nil {
 			a.ctx = ctx
@@ -46,13 +53,13 @@ func (a *attempt) run(limit, left time.Duration, bound llm.Bound) (*llm.Response
 		sink = a.accept
 	}
 	a.Init(a.ctx, a.now, limits, a.streamEnd(), sink != nil)
-	defer a.Stop() // a panic of the sink or of the target passes through here
 
 	resp, err := t.Generator.Generate(&a.Clock, c.req, sink)
 	if a.inSink { // the target recovered a panic of the caller's sink, which is nobody's to recover
 		panic("fallback: target " + t.Name + " recovered a panic of the sink")
 	}
 	failure := a.judge(resp, err, limits, left, bound)
+	ended = true
 	a.finish(resp, failure, limits)
 	return resp, failure
 }
@@ -71,7 +78,7 @@ func (a *attempt) accept(e llm.Event) error {
 	switch {
 	case a.sinkErr != nil:
 		return a.sinkErr
-	case e.Kind == llm.EventDone,
+	case e.Kind == "", e.Kind == llm.EventDone,
 		e.Delta == "" && (e.Kind == llm.EventText || e.Kind == llm.EventReasoning || e.Kind == llm.EventToolArguments):
 		return nil
 	case !a.Enter():
@@ -92,8 +99,8 @@ func (a *attempt) accept(e llm.Event) error {
 	return err
 }
 
-// judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after our
-// limit is an answer, as long as the caller still waits for it.
+// judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
+// is an answer, unless the caller has gone.
 func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left time.Duration, bound llm.Bound) *llm.Error {
 	c := a.call
 	fell := a.Stop()
@@ -102,8 +109,8 @@ func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left t
 	if err == nil && a.refused { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
-	if err == nil && callerErr == nil {
-		return c.judgeAnswer(resp)
+	if err == nil && !errors.Is(callerErr, context.Canceled) {
+		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
 	}
 	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
@@ -158,6 +165,14 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error, limits llm.Limi
 	c.attempts = append(c.attempts, a.trail)
 	if c.observer != nil && c.observer.AttemptEnd != nil {
 		c.observer.AttemptEnd(a.ctx, &a.trail, err)
+	}
+}
+
+// abandoned tells the observers of an attempt that a panic or runtime.Goexit ended.
+func (a *attempt) abandoned() {
+	a.trail.Kind, a.trail.Took = llm.ErrUnknown, time.Since(a.now)
+	if o := a.call.observer; o != nil && o.AttemptEnd != nil {
+		o.AttemptEnd(a.ctx, &a.trail, &llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.target.Name})
 	}
 }
 

@@ -41,7 +41,7 @@ func (p Plans) For(op llm.Operation) (plan Plan, known bool) {
 		}
 	}
 	plan.Limits = Override(p.Default.Limits, plan.Limits)
-	if plan.Targets == nil {
+	if len(plan.Targets) == 0 {
 		plan.Targets = p.Default.Targets
 	}
 	if plan.Limits.Attempt == 0 {
@@ -70,8 +70,12 @@ func (p Plan) Total(n int) time.Duration {
 	if p.Limits.Total > 0 {
 		return p.Limits.Total
 	}
-	return p.Limits.Attempt * time.Duration(min(max(n, 2), 3))
+	return min(p.Limits.Attempt, maxLimit) * time.Duration(min(max(n, 2), 3))
 }
+
+// maxLimit is the longest limit there is. Longer ones, math.MaxInt64 for "none" above all, mean the same, and
+// sums of limits never overflow.
+const maxLimit = 10 * 365 * 24 * time.Hour
 
 // DefaultIdle is the limit between two pieces of content where none is set: the limit of an attempt, at most
 // 30 s.
@@ -82,9 +86,9 @@ func DefaultIdle(attempt time.Duration) time.Duration { return min(attempt, maxD
 func Override(base, over llm.Limits) llm.Limits {
 	pick := func(b, o time.Duration) time.Duration {
 		if o > 0 {
-			return o
+			b = o
 		}
-		return b
+		return min(b, maxLimit)
 	}
 	l := llm.Limits{
 		Attempt:      pick(base.Attempt, over.Attempt),
@@ -127,5 +131,5 @@ func Share(left, attempt, minimum time.Duration, live int) time.Duration {
 	if minimum > 0 {
 		live = min(live, int(left/minimum))
 	}
-	return min(attempt, left/time.Duration(max(live, 1)))
+	return min(attempt, max(left/time.Duration(max(live, 1)), 1)) // 0 would be no limit at all
 }
