@@ -338,55 +338,11 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 func TestAClosedPipeEndsQuietly(t *testing.T) {
 	t.Parallel()
 	_, env := account(t, &simazure.Options{})
-	for _, args := range [][]string{{"generate", "x"}, {"generate", "-stream", "x"}, {"help"}, {"version"}} {
+	for _, args := range [][]string{{"generate", "x"}, {"generate", "-stream", "x"}, {"help"}, {"version"}, {"demo"}, {"demo", "-json"}, {"sim"}} {
 		var errOut bytes.Buffer
 		a := &app{stdout: brokenPipe{}, stderr: &errOut, stdin: strings.NewReader(""), getenv: func(n string) string { return env[n] }}
 		if status := a.run(t.Context(), args); status != 0 || errOut.Len() > 0 {
 			t.Errorf("%q: %d %s", args, status, errOut.String())
-		}
-	}
-}
-
-func TestHelp(t *testing.T) {
-	t.Parallel()
-	for topic := range topics() {
-		status, stdout, stderr := command(t.Context(), nil, "", "help", topic)
-		if status != 0 || stderr != "" || strings.Count(stdout, "\n") > 24 {
-			t.Errorf("help %s: %d, %d lines, %q", topic, status, strings.Count(stdout, "\n"), stderr)
-		}
-		for _, line := range strings.Split(stdout, "\n") {
-			if len(line) > 80 {
-				t.Errorf("help %s: longer than 80 columns: %q", topic, line)
-			}
-		}
-		if topic == "exit" {
-			continue
-		}
-		if _, examples, ok := strings.Cut(stdout, "Examples:\n"); !ok || strings.Count(examples, "punctual") < 2 {
-			t.Errorf("help %s has no two examples", topic)
-		}
-		for _, flag := range []string{"-h", "--help"} {
-			if _, out, _ := command(t.Context(), nil, "", topic, flag); out != stdout {
-				t.Errorf("%s %s differs from help %s: %q", topic, flag, topic, out)
-			}
-		}
-	}
-	for _, args := range [][]string{{}, {"help"}, {"-h"}, {"--help"}} {
-		if status, stdout, _ := command(t.Context(), nil, "", args...); status != 0 || stdout != rootHelp {
-			t.Errorf("%q: %d %q", args, status, stdout)
-		}
-	}
-}
-
-func TestHelpNamesEveryFlag(t *testing.T) {
-	t.Parallel()
-	a := &app{}
-	for _, c := range a.root().Commands {
-		for _, f := range c.Flags {
-			name := f.Names()[0]
-			if name != "help" && !regexp.MustCompile(`(?m)^  -`+name+`\b`).MatchString(topics()[c.Name]) {
-				t.Errorf("help %s says nothing of -%s", c.Name, name)
-			}
 		}
 	}
 }
