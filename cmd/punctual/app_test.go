@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -90,7 +92,9 @@ func TestWrongUse(t *testing.T) {
 		{"an empty standard input", "generate", good, " \n", 2, []string{"the prompt is empty"}},
 		{"a prompt that is no text", "generate -", good, "a\xff", 2, []string{"no UTF-8"}},
 		{"two prompts", "generate a b", good, "", 2, []string{"there are 2 prompts"}},
-		{"a deadline without a unit", "generate -deadline 20 x", good, "", 2, []string{"deadline", "next: punctual generate -h"}},
+		{"a deadline without a unit", "generate -deadline 20 x", good, "", 2, []string{"-deadline: want a time with its unit, such as 20s", "next: punctual generate -h"}},
+		{"a number that is none", "generate -max-tokens lots x", good, "", 2, []string{"-max-tokens: want a whole number"}},
+		{"a number that is too large", "generate -max-tokens 99999999999999999999 x", good, "", 2, []string{"-max-tokens: want a whole number"}},
 		{"a deadline of nothing", "generate -deadline 0s x", good, "", 2, []string{"-deadline: want a time above 0"}},
 		{"a flag without its value", "generate -o", good, "", 2, []string{"flag needs an argument"}},
 		{"json and stream", "generate -json -stream x", good, "", 2, []string{"leave -stream out"}},
@@ -294,6 +298,54 @@ func TestGenerateJSON(t *testing.T) {
 	}
 	if resp.Text() != "a < b" || resp.Target != "azure" || len(resp.Attempts) != 1 || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "a < b") {
 		t.Errorf("%s", stdout)
+	}
+}
+
+// A host that does not exist is somebody's to mend: a script must not try again.
+func TestNoSuchHost(t *testing.T) {
+	t.Parallel()
+	e := &llm.Error{Kind: llm.ErrConnection, Target: "azure", Err: &net.DNSError{Name: "nowhere.invalid", IsNotFound: true}}
+	if got := exitStatusOf(e); got != exitMend {
+		t.Errorf("exit status %d", got)
+	}
+	text := callErrorText(e, false)
+	for _, want := range []string{"connection (no such host nowhere.invalid)", "next: there is no such host: check AZURE_OPENAI_ENDPOINT"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks %q", text, want)
+		}
+	}
+}
+
+func TestAFailureIsJSONToo(t *testing.T) {
+	t.Parallel()
+	_, env := account(t, &simazure.Options{Key: "another"})
+	status, stdout, stderr := command(t.Context(), env, "", "generate", "-json", prompt)
+	var line struct{ Error *llm.Error }
+	if err := json.Unmarshal([]byte(stdout), &line); err != nil || line.Error == nil || line.Error.Kind != llm.ErrAuth || line.Error.Status != 401 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	if status != exitMend || !strings.Contains(stderr, "auth (401)") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	checkClean(t, stdout+stderr)
+}
+
+// A prompt that never ends must not hold the program.
+func TestInterruptEndsTheReadingOfAPrompt(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	defer writer.Close() // the read that was left behind ends with the test
+	var out, errOut bytes.Buffer
+	a := &app{stdin: reader, stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() { done <- a.run(ctx, []string{"generate", "-demo", "-"}) }()
+	if _, err := writer.Write([]byte("half a prompt")); err != nil { // it is being read
+		t.Fatal(err)
+	}
+	cancel()
+	if status := <-done; status != exitInterrupted || errOut.String() != "punctual: interrupted\n" {
+		t.Errorf("%d %q", status, errOut.String())
 	}
 }
 

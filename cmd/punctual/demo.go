@@ -105,12 +105,12 @@ func (d *demonstration) run(ctx context.Context) error {
 	d.say(`Three simulated Azure accounts on 127.0.0.1: the real wire protocol, no keys,
 no network. azure-eu hangs, azure-us throttles, azure-asia answers. Limits are
 1/%d of the defaults: an attempt of triage %s, orchestration %s,
-generation %s (%s to first content).
+generation %s; call 3 sets a limit to first content, too.
 
   # no content yet   = content arriving   . waiting   x cut by a limit
   Below each attempt: what the log of that account's server says of it.
 `, demoScale, span(triage.Limits.Attempt), span(orchestration.Limits.Attempt),
-		span(generation.Limits.Attempt), span(generation.Limits.FirstContent))
+		span(generation.Limits.Attempt))
 
 	throttle := llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 6 * time.Second})
 	accounts := []*simulated{
