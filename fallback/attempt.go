@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -35,6 +36,13 @@ func (a *attempt) run(limit, left time.Duration, bound llm.Bound) (*llm.Response
 	limits.Attempt = min(limit, limits.Attempt)
 	a.trail = llm.Attempt{Target: t.Name, Model: t.Model, Start: a.now, Limit: limits.Attempt}
 	a.ctx = c.ctx
+	ended := false
+	defer func() {
+		a.Stop()
+		if !ended { // a panic or runtime.Goexit passes through; the observers hear of it
+			a.abandoned()
+		}
+	}()
 	if c.observer != nil && c.observer.AttemptStart != nil {
 		if ctx := c.observer.AttemptStart(a.ctx, &a.trail); ctx != nil {
 			a.ctx = ctx
@@ -45,14 +53,14 @@ func (a *attempt) run(limit, left time.Duration, bound llm.Bound) (*llm.Response
 		sink = a.accept
 	}
 	a.Init(a.ctx, a.now, limits, a.streamEnd(), sink != nil)
-	defer a.Stop() // a panic of the sink or of the target passes through here
 
 	resp, err := t.Generator.Generate(&a.Clock, c.req, sink)
 	if a.inSink { // the target recovered a panic of the caller's sink, which is nobody's to recover
 		panic("fallback: target " + t.Name + " recovered a panic of the sink")
 	}
 	failure := a.judge(resp, err, limits, left, bound)
-	a.finish(resp, failure)
+	ended = true
+	a.finish(resp, failure, limits)
 	return resp, failure
 }
 
@@ -70,7 +78,7 @@ func (a *attempt) accept(e llm.Event) error {
 	switch {
 	case a.sinkErr != nil:
 		return a.sinkErr
-	case e.Kind == llm.EventDone,
+	case e.Kind == "", e.Kind == llm.EventDone,
 		e.Delta == "" && (e.Kind == llm.EventText || e.Kind == llm.EventReasoning || e.Kind == llm.EventToolArguments):
 		return nil
 	case !a.Enter():
@@ -91,8 +99,8 @@ func (a *attempt) accept(e llm.Event) error {
 	return err
 }
 
-// judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after our
-// limit is an answer, as long as the caller still waits for it.
+// judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
+// is an answer, unless the caller has gone.
 func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left time.Duration, bound llm.Bound) *llm.Error {
 	c := a.call
 	fell := a.Stop()
@@ -101,13 +109,13 @@ func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left t
 	if err == nil && a.refused { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
-	if err == nil && callerErr == nil {
-		return c.judgeAnswer(resp)
+	if err == nil && !errors.Is(callerErr, context.Canceled) {
+		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
 	}
 	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
-	if bound == llm.BoundTotal && limits.Attempt >= left && (v.Bound == llm.BoundAttempt || v.Bound == llm.BoundFirstContent) {
-		v.Bound = llm.BoundTotal // it had all the time that was left
+	if v.Bound == llm.BoundAttempt && bound == llm.BoundTotal && limits.Attempt >= left && left < c.limits.Attempt {
+		v.Bound = llm.BoundTotal // it had all the time that was left, and that was less than an attempt may take
 	}
 	return verdictError(v, err, context.Cause(c.ctx))
 }
@@ -133,7 +141,7 @@ func verdictError(v policy.Verdict, err, cause error) *llm.Error {
 }
 
 // finish writes the attempt into the trail and tells the observers.
-func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
+func (a *attempt) finish(resp *llm.Response, failure *llm.Error, limits llm.Limits) {
 	c := a.call
 	a.trail.FirstContent = a.FirstContent()
 	if resp != nil {
@@ -146,13 +154,41 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 	case failure != nil:
 		a.trail.Kind, a.trail.Bound, a.trail.Status = failure.Kind, failure.Bound, failure.Status
 		a.trail.RequestID, a.trail.NotSent = failure.RequestID, failure.NotSent
-		failure.Target, failure.Model = a.target.Name, a.target.Model
+		a.trail.Limit = fallenLimit(failure.Bound, limits)
+		a.trail.Model = cmp.Or(a.trail.Model, failure.Model)
+		failure.Target, failure.Model = a.target.Name, a.trail.Model
 		failure.Partial = nil
 		err = failure
+	case resp != nil:
+		a.trail.Model = cmp.Or(a.trail.Model, resp.Model)
 	}
 	c.attempts = append(c.attempts, a.trail)
 	if c.observer != nil && c.observer.AttemptEnd != nil {
 		c.observer.AttemptEnd(a.ctx, &a.trail, err)
+	}
+}
+
+// abandoned tells the observers of an attempt that a panic or runtime.Goexit ended.
+func (a *attempt) abandoned() {
+	a.trail.Kind, a.trail.Took = llm.ErrUnknown, time.Since(a.now)
+	if o := a.call.observer; o != nil && o.AttemptEnd != nil {
+		o.AttemptEnd(a.ctx, &a.trail, &llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.target.Name})
+	}
+}
+
+// fallenLimit is the length of the limit that ended an attempt; of the attempt itself if none of its own did.
+func fallenLimit(b llm.Bound, limits llm.Limits) time.Duration {
+	switch b {
+	case llm.BoundConnect:
+		return limits.Connect
+	case llm.BoundFirstContent:
+		return limits.FirstContent
+	case llm.BoundIdle:
+		return limits.Idle
+	case llm.BoundEnd:
+		return streamEnd
+	default:
+		return limits.Attempt
 	}
 }
 

@@ -33,8 +33,10 @@ type call struct {
 	attempts []llm.Attempt
 	skipped  []llm.Skip
 	warnings []llm.Warning
-	failure  *llm.Error // what the call ends with if nothing else comes
-	retry    time.Duration
+	failure  *llm.Error    // what the call ends with if nothing else comes; observers have it, so it is not changed
+	partial  *llm.Response // what the sink accepted of the failed attempt
+	tooSmall int           // the largest window that was too small, in tokens; 0: none that is known
+	retry    time.Time     // the earliest useful retry; zero: unknown
 }
 
 // prepare works out the plan of the call: limits and targets.
@@ -175,19 +177,29 @@ func (c *call) run() (*llm.Response, error) {
 			return c.fail(stop, c.order[turn:])
 		}
 		t := &c.chain.targets[at]
+		if w := t.Can.ContextWindow; w > 0 && w <= c.tooSmall {
+			c.skipped = append(c.skipped, llm.Skip{Target: t.Name, Why: llm.SkipUnsupported})
+			continue
+		}
 		limit := policy.Share(left, c.limits.Attempt, c.minimum, len(c.order)-turn)
 		a := attempt{call: c, target: t, now: now}
 		resp, err := a.run(limit, left, bound)
 		switch {
 		case a.sinkErr != nil:
-			return resp, a.sinkErr
+			if resp == nil { // it says at least who was asked
+				resp = &llm.Response{}
+			}
+			return c.answer(resp, t), a.sinkErr
 		case err == nil:
 			return c.answer(resp, t), nil
 		}
 		c.failed(err)
 		if stop := a.stopAfter(err.Kind); stop != "" {
-			c.failure.Partial = resp
+			c.partial = resp
 			return c.fail(stop, nil)
+		}
+		if err.Kind == llm.ErrContextTooLong { // only a larger window can help
+			c.tooSmall = max(c.tooSmall, t.Can.ContextWindow)
 		}
 		now = time.Now()
 	}
@@ -237,8 +249,10 @@ func (c *call) callerError() *llm.Error {
 // failed takes a failure into account: the last one is reported, but a target that can never work does not
 // hide another's passing fault.
 func (c *call) failed(err *llm.Error) {
-	if err.RetryAfter > 0 && (c.retry == 0 || err.RetryAfter < c.retry) {
-		c.retry = err.RetryAfter
+	if err.RetryAfter > 0 {
+		if at := time.Now().Add(err.RetryAfter); c.retry.IsZero() || at.Before(c.retry) {
+			c.retry = at
+		}
 	}
 	if c.failure != nil && c.failure.Kind.Transient() {
 		switch err.Kind {
@@ -253,7 +267,10 @@ func (c *call) failed(err *llm.Error) {
 // fail ends the call with its failure and the whole trail. untried are targets whose turn never came.
 func (c *call) fail(stop llm.StopReason, untried []int) (*llm.Response, error) {
 	e := *c.failure
-	e.Stopped, e.RetryAfter = stop, c.retry
+	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
+	if !c.retry.IsZero() {
+		e.RetryAfter = max(time.Until(c.retry), 0)
+	}
 	if stop == llm.StopDeadline || stop == llm.StopTotal {
 		for _, at := range untried {
 			c.skipped = append(c.skipped, llm.Skip{Target: c.chain.targets[at].Name, Why: llm.SkipNoTime})

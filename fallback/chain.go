@@ -3,6 +3,7 @@ package fallback
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -32,6 +33,7 @@ func New(targets []Target, o *Options) (*Chain, error) {
 	c := &Chain{targets: slices.Clone(targets), drained: make(chan struct{})}
 	if o != nil {
 		c.plans = o.Plans
+		c.plans.Operations = maps.Clone(o.Plans.Operations)
 	}
 	if err := checkTargets(c.targets, c.plans); err != nil {
 		return nil, err
@@ -59,6 +61,12 @@ func (c *Chain) Generate(ctx context.Context, req *llm.Request, sink llm.Sink) (
 	defer c.leave()
 	if c.running.Add(1) < 0 {
 		return nil, llm.Invalid("chain", "is closed", "open a new one")
+	}
+	switch {
+	case ctx == nil:
+		return nil, llm.Invalid("ctx", "is nil", "pass context.Background() at the least")
+	case req == nil:
+		return nil, llm.Invalid("request", "is nil", "pass a request with at least one message")
 	}
 	run := call{chain: c, ctx: ctx, req: req, sink: sink, start: time.Now(), observer: llm.ObserverOf(ctx)}
 	if err := run.prepare(); err != nil {
@@ -88,6 +96,9 @@ func (c *Chain) Close(ctx context.Context) error {
 			}
 			break
 		}
+	}
+	if ctx == nil {
+		ctx = context.Background() //nolint:forbidigo // a nil context means no bound, not a panic
 	}
 	var errs []error
 	select {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -111,8 +113,8 @@ func TestCall(t *testing.T) {
 		{
 			name:    "without a deadline all hanging end as a timeout",
 			targets: []fallback.Target{target("a", hang), target("b", hang), target("c", hang)},
-			kind:    llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTargets,
-			trail: "a:timeout(attempt)@30s b:timeout(attempt)@30s c:timeout(total)@30s", took: 90 * s,
+			kind:    llm.ErrTimeout, bound: llm.BoundAttempt, stopped: llm.StopTargets,
+			trail: "a:timeout(attempt)@30s b:timeout(attempt)@30s c:timeout(attempt)@30s", took: 90 * s,
 		},
 		{
 			name: "the total ends the call", request: func(r *llm.Request) { r.Limits.Total = 40 * s; r.Limits.Attempt = 39 * s },
@@ -201,8 +203,8 @@ func TestCall(t *testing.T) {
 		{
 			name: "a stream without a deadline ends after ten minutes", stream: true,
 			targets: []fallback.Target{target("a", llmtest.Text(strings.Repeat("w ", 1000)).Every(s))},
-			text:    strings.Repeat("w ", 600), kind: llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopContent,
-			trail: "a:timeout(total)@10m0s", took: 600 * s,
+			text:    strings.Repeat("w ", 600), kind: llm.ErrTimeout, bound: llm.BoundEnd, stopped: llm.StopContent,
+			trail: "a:timeout(end)@10m0s", took: 600 * s,
 		},
 		{
 			name: "Route.Only fails rather than widen", request: func(r *llm.Request) { r.Route.Only = []string{"b"} },
@@ -337,12 +339,19 @@ func TestAnswerCarriesWhoGaveIt(t *testing.T) {
 	}
 }
 
+// TestRetryAfterIsTheEarliest: it counts from the end of the call, whatever came after the one who asked for it.
 func TestRetryAfterIsTheEarliest(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testRetryAfter)
+}
+
+func testRetryAfter(t *testing.T) {
 	limited := func(name string, d time.Duration) fallback.Target {
 		return target(name, llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: d}))
 	}
-	c := chain(t, limited("a", 20*s), limited("b", 75*s))
+	slow := limited("b", 75*s)
+	slow.Generator = llmtest.New(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 75 * s}).After(4 * s))
+	c := chain(t, limited("a", 24*s), slow)
 	_, err := llm.NewClient(c, nil).Generate(t.Context(), triage())
 	e := &llm.Error{}
 	if !errors.As(err, &e) || e.RetryAfter != 20*s || e.Target != "b" || e.Status != 429 {
@@ -480,6 +489,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{[]fallback.Target{good, good}, policy.Plans{}, "targets[1].name"},
 		{[]fallback.Target{good, {Name: "b"}}, policy.Plans{}, "targets[1].generator"},
 		{[]fallback.Target{good}, policy.Plans{Default: policy.Plan{Targets: []string{"b"}}}, "plans.default.targets[0]"},
+		{[]fallback.Target{good}, policy.Plans{Default: policy.Plan{Targets: []string{"a", "a"}}}, "plans.default.targets[1]"},
 		{[]fallback.Target{good}, policy.Plans{Operations: map[llm.Operation]policy.Plan{"x": {Limits: llm.Limits{Idle: -1}}}}, `plans.operations["x"].limits`},
 	}
 	for _, tt := range tests {
@@ -541,4 +551,235 @@ func TestCloseDoesNotWaitBeyondItsContext(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// TestTheLimitThatFellIsTold: whoever reads the error must raise the right one.
+func TestTheLimitThatFellIsTold(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		limits llm.Limits
+		step   llmtest.Step
+		stream bool
+		want   string
+	}{
+		{llm.Limits{}, llmtest.Hang(), false, "timeout (attempt 30s)"},
+		{llm.Limits{FirstContent: 8 * s}, llmtest.Hang(), true, "timeout (first_content 8s)"},
+		{llm.Limits{Idle: 5 * s}, llmtest.Hang(llmtest.PhaseStream), true, "timeout (idle 5s)"},
+		{llm.Limits{Total: 12 * s}, llmtest.Hang(), false, "timeout (total 12s)"},
+		{llm.Limits{}, llmtest.Text(strings.Repeat("w ", 100)).Every(20 * s), true, "timeout (end 10m0s)"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			client := llm.NewClient(chain(t, target("a", tt.step)), nil)
+			req := triage()
+			req.Limits = tt.limits
+			var err error
+			if tt.stream {
+				_, err = client.Stream(t.Context(), req).Response()
+			} else {
+				_, err = client.Generate(t.Context(), req)
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v lacks %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestTheTrailOfAReaderWhoLeaves: what was tried is told to him, too.
+func TestTheTrailOfAReaderWhoLeaves(t *testing.T) {
+	t.Parallel()
+	for leave := range 2 { // at the first event, and at the second
+		c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("one two three")))
+		stream := llm.NewClient(c, nil).Stream(t.Context(), triage())
+		n := 0
+		for range stream.Events() {
+			if n++; n > leave {
+				break
+			}
+		}
+		_, err := stream.Response()
+		e := &llm.Error{}
+		if !errors.As(err, &e) || e.Kind != llm.ErrCanceled || e.Target != "b" || len(e.Attempts) != 2 {
+			t.Errorf("left at event %d: %+v", leave, err)
+			continue
+		}
+		if e.Attempts[0].Kind != llm.ErrUnavailable || e.Attempts[1].Kind != llm.ErrCanceled {
+			t.Errorf("left at event %d: %s", leave, trail(e.Attempts))
+		}
+		if (e.Partial != nil) != (leave > 0) {
+			t.Errorf("left at event %d: partial %+v", leave, e.Partial)
+		}
+	}
+}
+
+// TestTheModelIsToldWithoutBeingConfigured: a provider knows its own.
+func TestTheModelIsToldWithoutBeingConfigured(t *testing.T) {
+	t.Parallel()
+	gpt := llm.ModelRef{Provider: "azure", Model: "gpt-4o"}
+	failing := fallback.Target{Name: "a", Prompt: true, Generator: llmtest.New(llmtest.Fail(&llm.Error{Kind: llm.ErrAuth, Status: 401, Model: gpt}))}
+	_, err := chain(t, failing).Generate(t.Context(), triage(), nil)
+	if want := "llm: triage: a (azure/gpt-4o): auth (401)"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestAbsurdLimits: a forgotten unit and "no limit" mean what they say.
+func TestAbsurdLimits(t *testing.T) {
+	t.Parallel()
+	const forever = time.Duration(math.MaxInt64)
+	tests := []struct {
+		name   string
+		limits llm.Limits
+		steps  []llmtest.Step
+		stream bool
+		kind   llm.Kind
+		took   time.Duration
+	}{
+		{"a total of a nanosecond ends at once", llm.Limits{Total: 1}, []llmtest.Step{llmtest.Hang(), llmtest.Hang(), llmtest.Hang()}, false, llm.ErrTimeout, 1},
+		{"a total of two", llm.Limits{Total: 2}, []llmtest.Step{llmtest.Hang(), llmtest.Hang(), llmtest.Hang()}, false, llm.ErrTimeout, 2},
+		{"an endless attempt answers", llm.Limits{Attempt: forever}, []llmtest.Step{llmtest.Text("ok").After(time.Hour)}, false, "", time.Hour},
+		{"everything endless answers", llm.Limits{Attempt: forever, Connect: forever, FirstContent: forever, Idle: forever, Total: forever, Tries: math.MaxInt}, []llmtest.Step{llmtest.Text("ok")}, true, "", 0},
+		{"an endless idle hides no cut", llm.Limits{Idle: forever}, []llmtest.Step{llmtest.Cut("half")}, true, llm.ErrInterrupted, 0},
+		{"an endless idle leaves the end of a stream", llm.Limits{Idle: forever}, []llmtest.Step{llmtest.Hang(llmtest.PhaseStream)}, true, llm.ErrTimeout, 10 * time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var targets []fallback.Target
+				for i, step := range tt.steps {
+					targets = append(targets, target(fmt.Sprint("t", i), step))
+				}
+				client := llm.NewClient(chain(t, targets...), nil)
+				req := triage()
+				req.Limits = tt.limits
+				start := time.Now()
+				var err error
+				if tt.stream {
+					_, err = client.Stream(t.Context(), req).Response()
+				} else {
+					_, err = client.Generate(t.Context(), req)
+				}
+				if took := time.Since(start); llm.KindOf(err) != tt.kind || took != tt.took {
+					t.Errorf("%v after %v, want %q after %v", err, took, tt.kind, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// TestTooLongGoesToALargerWindowOnly: what a large window cannot hold, a small one cannot either.
+func TestTooLongGoesToALargerWindowOnly(t *testing.T) {
+	t.Parallel()
+	window := func(tokens int, t fallback.Target) fallback.Target { t.Can.ContextWindow = tokens; return t }
+	tooLong := fail(llm.ErrContextTooLong)
+	c := chain(t,
+		window(128_000, target("a", tooLong)), window(4_000, target("small", llmtest.Text("no"))),
+		window(128_000, target("same", llmtest.Text("no"))), window(1_000_000, target("large", llmtest.Text("ok"))))
+	resp, err := c.Generate(t.Context(), triage(), nil)
+	if err != nil || resp.Target != "large" || skips(resp.Skipped) != "small:unsupported same:unsupported" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	c = chain(t, target("a", tooLong), target("b", llmtest.Text("ok"))) // nothing is known: everything is tried
+	if resp, err = c.Generate(t.Context(), triage(), nil); err != nil || resp.Target != "b" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestAnAnswerInHandIsGiven: the deadline that falls while a complete answer is on its way back takes nothing.
+func TestAnAnswerInHandIsGiven(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) {
+			time.Sleep(10*s + time.Millisecond)
+			return &llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "ok"}}}}, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*s)
+		defer cancel()
+		c := chain(t, fallback.Target{Name: "a", Generator: late, Prompt: true})
+		if resp, err := c.Generate(ctx, triage(), nil); err != nil || resp.Text() != "ok" {
+			t.Errorf("%v, %v", resp, err)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		time.AfterFunc(s, leave)
+		if _, err := c.Generate(gone, triage(), nil); llm.KindOf(err) != llm.ErrCanceled {
+			t.Errorf("a caller who has gone: %v", err)
+		}
+	})
+}
+
+// TestObserversHearTheEndOfEveryAttempt: a panic and runtime.Goexit end one, too.
+func TestObserversHearTheEndOfEveryAttempt(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(){"panic": func() { panic("mine") }, "Goexit": runtime.Goexit} {
+		for _, prompt := range []bool{true, false} {
+			var started, ended atomic.Int32
+			ctx := llm.WithObserver(t.Context(), &llm.Observer{
+				AttemptStart: func(ctx context.Context, _ *llm.Attempt) context.Context { started.Add(1); return ctx },
+				AttemptEnd:   func(context.Context, *llm.Attempt, error) { ended.Add(1) },
+			})
+			one := target("a", llmtest.Text("one two"))
+			one.Prompt = prompt
+			c := chain(t, one)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }()
+				_, _ = c.Generate(ctx, triage(), func(llm.Event) error { leave(); return nil })
+			}()
+			<-done
+			if started.Load() != 1 || ended.Load() != 1 {
+				t.Errorf("%s, prompt %t: %d started, %d ended", name, prompt, started.Load(), ended.Load())
+			}
+		}
+	}
+}
+
+// TestAnErrorIsNotChangedAfterAnObserverHasIt: he may log it on a goroutine of his own.
+func TestAnErrorIsNotChangedAfterAnObserverHasIt(t *testing.T) {
+	t.Parallel()
+	logged := make(chan string, 8)
+	ctx := llm.WithObserver(t.Context(), &llm.Observer{
+		AttemptEnd: func(_ context.Context, _ *llm.Attempt, err error) {
+			go func() { logged <- fmt.Sprintf("%+v", err) }()
+		},
+	})
+	c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Cut("half a")))
+	_, err := llm.NewClient(c, nil).Stream(ctx, triage()).Response()
+	if llm.KindOf(err) != llm.ErrInterrupted {
+		t.Error(err)
+	}
+	<-logged
+	<-logged
+}
+
+func TestNilsAreRefused(t *testing.T) {
+	t.Parallel()
+	c := chain(t, target("a"))
+	//nolint:staticcheck // the nil context is the point
+	if _, err := c.Generate(nil, triage(), nil); llm.KindOf(err) != llm.ErrInvalid {
+		t.Errorf("no context: %v", err)
+	}
+	if _, err := c.Generate(t.Context(), nil, nil); llm.KindOf(err) != llm.ErrInvalid {
+		t.Errorf("no request: %v", err)
+	}
+	//nolint:staticcheck // the nil context is the point
+	if err := c.Close(nil); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// TestPlansAreCopied: what the caller does with his map later is his own business.
+func TestPlansAreCopied(t *testing.T) {
+	t.Parallel()
+	plans := policy.Plans{Operations: map[llm.Operation]policy.Plan{}}
+	c, err := fallback.New([]fallback.Target{target("a"), target("b")}, &fallback.Options{Plans: plans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans.Operations[llm.Triage] = policy.Plan{Targets: []string{"b"}}
+	if resp, err := c.Generate(t.Context(), triage(), nil); err != nil || resp.Target != "a" {
+		t.Errorf("%+v, %v", resp, err)
+	}
 }

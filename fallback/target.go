@@ -59,8 +59,11 @@ func checkTargets(targets []Target, plans policy.Plans) error {
 
 func checkPlan(path string, p policy.Plan, names []string) error {
 	for i, name := range p.Targets {
-		if !slices.Contains(names, name) {
-			return unknownTarget(fmt.Sprintf("%s.targets[%d]", path, i), name, names)
+		switch field := fmt.Sprintf("%s.targets[%d]", path, i); {
+		case !slices.Contains(names, name):
+			return unknownTarget(field, name, names)
+		case slices.Contains(p.Targets[:i], name):
+			return llm.Invalid(field, "names a target twice", "name each target once")
 		}
 	}
 	l := p.Limits

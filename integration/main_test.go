@@ -40,6 +40,7 @@ func children() map[string]func() int {
 	return map[string]func() int{
 		"report": childReport,
 		"wait":   childWait,
+		"count":  childCount,
 		"crash":  childCrash,
 	}
 }
@@ -95,6 +96,26 @@ func childWait() int {
 	}
 }
 
+// childCount prints every signal that it is told, and ends with the first SIGTERM.
+func childCount() int {
+	told := make(chan os.Signal, 8)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	fmt.Fprintln(os.Stdout, "ready")
+	late := time.NewTimer(2 * patience)
+	defer late.Stop()
+	for {
+		select {
+		case s := <-told:
+			fmt.Fprintln(os.Stdout, "told:", s)
+			if s == syscall.SIGTERM {
+				return waitStatus
+			}
+		case <-late.C:
+			return 1
+		}
+	}
+}
+
 // childCrash dies without a word, by a signal where there are signals.
 func childCrash() int {
 	self, err := os.FindProcess(os.Getpid())
@@ -106,7 +127,11 @@ func childCrash() int {
 
 // post asks for one answer with a key and a fault, if it is not "".
 func post(url, key, fault string) (resp *http.Response, body string, err error) {
-	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"messages":[{"role":"user","content":"`+prompt+`"}]}`))
+	return postBody(url, key, fault, `{"messages":[{"role":"user","content":"`+prompt+`"}]}`)
+}
+
+func postBody(url, key, fault, text string) (resp *http.Response, body string, err error) {
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(text))
 	if err != nil {
 		return nil, "", err
 	}

@@ -103,6 +103,10 @@ func TestSimRefusesWhatCannotWork(t *testing.T) {
 		{"a recording with two bodies", []string{"-replay", file(`{"response": {"status": 200, "body": "a", "body_base64": "YQ=="}}`)}, 3, "both a body and a body_base64"},
 		{"a fault that does not exist", []string{"-fault", "explode"}, 2, `-fault "explode" is unknown; known are delay, `},
 		{"a fault without its value", []string{"-fault", "delay"}, 2, `-fault "delay" needs a duration`},
+		{"a fault that needs another", []string{"-fault", "retry-after=2"}, 2, `-fault "retry-after=2" goes with an error only; add status=429`},
+		{"a fault given twice", []string{"-fault", "status=429,status=503"}, 2, `-fault "status=503" is the second status`},
+		{"a gap in a recording without events", []string{"-fault", "gap=1s", "-replay", file(recordingOf42)}, 2, `-fault "gap=1s" needs a stream of events`},
+		{"an error inside a recording", []string{"-fault", "status=500,at=stream", "-replay", file(recordingOf42)}, 2, `-fault "at=stream" cannot put an error inside`},
 		{"a flag that does not exist", []string{"-replya", "x"}, 2, `did you mean "-replay"?`},
 		{"a command that does not exist", []string{"--", "no-such-program-of-punctual"}, 2, `cannot start "no-such-program-of-punctual"`},
 	}
@@ -120,6 +124,86 @@ func TestSimRefusesWhatCannotWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recordingOf42 is a recorded answer, as one body.
+const recordingOf42 = `{"response": {"status": 200, "headers": {"content-type": "application/json"}, "body": "{\"choices\":[{\"index\":0,\"finish_reason\":\"stop\",\"message\":{\"role\":\"assistant\",\"content\":\"42\"}}]}"}}`
+
+// TestSimBendsARecording: faults that concern the service and not the bytes are done, too, by flag and by header.
+func TestSimBendsARecording(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "recording.json")
+	if err := os.WriteFile(file, []byte(recordingOf42), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		flag, header string
+		status       int // 0: none
+		says         string
+	}{
+		{"", "", 200, `"42"`},
+		{"status=429,retry-after=2", "", 429, `"code":"429"`},
+		{"", "error=auth", 401, `"code":"401"`},
+		{"status=503", "delay=1ms", 200, `"42"`},
+		{"", "gap=1s", 400, `"code":"bad_fault"`},
+		{"", "status=429,at=body", 400, `"code":"bad_fault"`},
+		{"error=connection", "", 0, ""},
+		{"ping=1ms/2ms", "", 200, `  {"choices"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.flag+" "+tt.header, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"-replay", file}
+			if tt.flag != "" {
+				args = append(args, "-fault", tt.flag)
+			}
+			s := startSim(t, args...)
+			resp, body, err := post(s.endpoint(), "", tt.header)
+			switch {
+			case err != nil && tt.status != 0:
+				t.Error(err)
+			case err == nil && (resp.StatusCode != tt.status || !strings.Contains(body, tt.says)):
+				t.Errorf("%d %s, want %d with %s", resp.StatusCode, body, tt.status, tt.says)
+			}
+			s.stop(t)
+		})
+	}
+}
+
+// TestSimCarriesAnAgentLoop: a tool is called with arguments by its schema, and its result is answered.
+func TestSimCarriesAnAgentLoop(t *testing.T) {
+	t.Parallel()
+	s := startSim(t)
+	const tools = `"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"unit":{"enum":["celsius"]}},"required":["unit"]}}}]`
+	const question = `{"role":"user","content":"How is the weather?"}`
+	_, body, err := postBody(s.endpoint(), "key", "", `{"messages":[`+question+`],`+tools+`}`)
+	var answer struct {
+		Choices []struct {
+			Message json.RawMessage
+		}
+	}
+	if err != nil || json.Unmarshal([]byte(body), &answer) != nil || len(answer.Choices) != 1 {
+		t.Fatal(err, body)
+	}
+	var called struct {
+		ToolCalls []struct {
+			ID       string
+			Function struct{ Name, Arguments string }
+		} `json:"tool_calls"`
+	}
+	if err := json.Unmarshal(answer.Choices[0].Message, &called); err != nil || len(called.ToolCalls) != 1 {
+		t.Fatalf("no call of a tool: %v %s", err, body)
+	}
+	call := called.ToolCalls[0]
+	if call.Function.Name != "weather" || call.Function.Arguments != `{"unit":"celsius"}` {
+		t.Errorf("it calls %+v", call)
+	}
+	result := `{"role":"tool","tool_call_id":"` + call.ID + `","content":"18 degrees"}`
+	_, body, err = postBody(s.endpoint(), "key", "", `{"messages":[`+question+`,`+string(answer.Choices[0].Message)+`,`+result+`],`+tools+`}`)
+	if err != nil || !strings.Contains(body, "I have the result of weather") {
+		t.Errorf("%v %s", err, body)
+	}
+	s.stop(t)
 }
 
 func TestSimBendsWhatItIsAskedTo(t *testing.T) {

@@ -65,15 +65,13 @@ func TestSimPassesASignalOnToItsCommand(t *testing.T) {
 		p.ends(t, waitStatus)
 		p.awaits(t, regexp.MustCompile(`(?m)^told: terminated$`))
 	})
-	t.Run("SIGINT to both, as a terminal sends it", func(t *testing.T) {
+	t.Run("SIGINT to sim alone, without a terminal", func(t *testing.T) {
 		t.Parallel()
 		cmd := exec.CommandContext(t.Context(), punctual(t), "sim", "--", self(t))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, wherever the test runs
 		p := start(t, cmd, []string{childVariable + "=wait"})
 		p.awaits(t, ready)
-		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		p.signal(t, syscall.SIGINT)
 		p.ends(t, waitStatus)
 		p.awaits(t, regexp.MustCompile(`(?m)^told: interrupt$`))
 	})

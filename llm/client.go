@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -115,6 +116,10 @@ func callError(err error, resp *Response, req *Request) error {
 	}
 	if own.Operation == "" {
 		own.Operation = req.Operation
+	}
+	if resp != nil && len(own.Attempts) == 0 { // the trail of a call that the sink ended comes with what it took
+		own.Attempts, own.Skipped = resp.Attempts, resp.Skipped
+		own.Target, own.Model = cmp.Or(own.Target, resp.Target), cmp.Or(own.Model, resp.Model)
 	}
 	if own.Partial == nil {
 		own.Partial = resp.withoutOpenCalls()

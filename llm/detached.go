@@ -13,6 +13,11 @@ import (
 // that does not pass the cancel cases of llmtest/conformance. What g still does after it was left behind
 // cannot be seen any more. Nothing is started when ctx is over already.
 func Detached(g Generator) Generator {
+	if g == nil {
+		return GeneratorFunc(func(context.Context, *Request, Sink) (*Response, error) {
+			return nil, Invalid("generator", "is nil", "give Detached a Generator")
+		})
+	}
 	return GeneratorFunc(func(ctx context.Context, req *Request, sink Sink) (*Response, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, &Error{Kind: KindOf(err), NotSent: true, Err: context.Cause(ctx)}

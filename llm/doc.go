@@ -12,8 +12,8 @@
 // Every error of a call is an [*Error]. Its [Kind] says what went wrong and is itself an error, so
 // errors.Is(err, llm.ErrRateLimited) and a switch over [KindOf] both work. The set of kinds is open: keep a
 // default case. Error() never contains a prompt, an answer, a credential or the provider's own words, so it
-// may be logged; log/slog and encoding/json write no more than that and the trail. [Error.Detail] and %+v may
-// echo a prompt and are for a person who looks.
+// may be logged; %+v, log/slog and encoding/json add no more than the trail. [Error.Detail] may echo a prompt
+// and is for a person who looks.
 //
 // # For authors of providers and middleware
 //

@@ -17,8 +17,8 @@ type Error struct {
 	Status    int      // HTTP status, 0 if there was none
 	Code      string   // the provider's own code, or a fixed word of ours; never free text
 	RequestID string   // the provider's id of the request, to quote in a support ticket
-	// Message is the provider's own words, at most 512 bytes. They may echo the prompt, so they appear only in
-	// %+v and [Error.Detail], never in Error(), JSON or the output of log/slog.
+	// Message is the provider's own words, at most 512 bytes. They may echo the prompt, so they appear in
+	// [Error.Detail] alone, never in Error(), %+v, JSON or the output of log/slog.
 	Message string
 	// Filtered names what the provider says it filtered, for example "violence (medium)".
 	Filtered []string

@@ -227,7 +227,8 @@ func TestErrorTrail(t *testing.T) {
   a: skipped: open, 4m50s more
   b: skipped: route
   stopped: total
-  the provider said: Timeout: The operation was timed out.: filtered: hate (low), violence`
+  code: Timeout
+  filtered: hate (low), violence`
 	if got := fmt.Sprintf("%+v", e); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -244,6 +245,11 @@ func TestErrorIsSafeToLog(t *testing.T) {
 	for what, v := range map[string]any{
 		"error": &e, "wrapped": fmt.Errorf("call: %w", &e), "joined": errors.Join(&e, io.EOF), "kind": e.Kind,
 	} {
+		for _, verb := range []string{"%v", "%s", "%q", "%+v", "%#v", "%d"} {
+			if _, kind := v.(llm.Kind); !kind {
+				noCanary(t, what+" "+verb, fmt.Sprintf(verb, v))
+			}
+		}
 		for _, handler := range []func(io.Writer, *slog.HandlerOptions) slog.Handler{
 			func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) },
 			func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) },

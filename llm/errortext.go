@@ -68,6 +68,9 @@ func (e *Error) why() string {
 		parts = append(parts, strings.TrimSpace(clean(string(e.Bound), 20)+" "+e.boundLength()))
 	case e.Status != 0:
 		parts = append(parts, strconv.Itoa(e.Status))
+		if e.Kind == ErrInvalid && e.Code != "" { // what to correct; other kinds say enough
+			parts = append(parts, clean(e.Code, 40))
+		}
 	case e.Kind == ErrConnection:
 		parts = append(parts, connectionCause(e.Err))
 	case e.Code != "":
@@ -144,8 +147,9 @@ func (e *Error) Detail() string {
 }
 
 // Format prints Error() for every verb but %+v, which adds the trail, the targets passed over, why nothing
-// more was tried, and Detail, one a line. %+v may echo the prompt: a logger that uses it (zap's errorVerbose)
-// should be given Error(). The receiver is a value, so that an Error held by value prints no more than that.
+// more was tried, the code and what was filtered, one a line. The provider's own words are in [Error.Detail]
+// alone: loggers such as zap print %+v unasked. The receiver is a value, so that an Error held by value
+// prints no more than that.
 func (e Error) Format(s fmt.State, verb rune) {
 	text := e.Error()
 	switch {
@@ -158,7 +162,7 @@ func (e Error) Format(s fmt.State, verb rune) {
 }
 
 // LogValue makes log/slog write the parts of an error that are safe to log: without it slog's text handler
-// would print %+v, provider's words and all.
+// would print %+v, on several lines.
 func (e *Error) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("text", e.Error()), slog.String("kind", string(e.kind()))}
 	if e == nil {
@@ -197,8 +201,11 @@ func (e *Error) trail() string {
 	if e.Stopped != "" {
 		b.WriteString("\n  stopped: " + clean(string(e.Stopped), 40))
 	}
-	if d := e.Detail(); d != "" {
-		b.WriteString("\n  the provider said: " + d)
+	if e.Code != "" {
+		b.WriteString("\n  code: " + clean(e.Code, 64))
+	}
+	if len(e.Filtered) > 0 {
+		b.WriteString("\n  filtered: " + clean(strings.Join(e.Filtered, ", "), maxMessage))
 	}
 	return b.String()
 }

@@ -78,7 +78,7 @@ func TestKinds(t *testing.T) {
 func TestWordsOfOpenSets(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[string]string{
-		"Bound":        "[caller execution total attempt connect first_content idle]",
+		"Bound":        "[caller execution total end attempt connect first_content idle]",
 		"StopReason":   "[final deadline total tries retry_tokens targets content emergency]",
 		"SkipReason":   "[open cooling unsupported no_time no_tokens route]",
 		"EventKind":    "[text reasoning tool_call tool_arguments done]",

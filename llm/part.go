@@ -74,6 +74,11 @@ func (ToolResult) part() {}
 func (CachePoint) part() {}
 func (Opaque) part()     {}
 
+// Result returns the result of c with one text, for [ToolResults].
+func (c ToolCall) Result(text string) ToolResult {
+	return ToolResult{CallID: c.ID, Name: c.Name, Parts: Parts{Text{Text: text}}}
+}
+
 // Decode unmarshals the arguments into v, a non-nil pointer; empty arguments are "{}". It fails with
 // [ErrBadOutput] if the arguments are no JSON (an answer cut by MaxTokens ends in the middle) or do not fit
 // v. The error names the field, never its value, and errors.As reaches the error of encoding/json.

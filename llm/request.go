@@ -40,14 +40,20 @@ type Request struct {
 	Accept func(*Response) error `json:"-"`
 }
 
-// Limits bounds the time and tries of a call. A field that is 0 means the plan's.
+// Limits bounds the time and tries of a call. A field that is 0 means the plan's, whose own zero means:
+// Attempt as the operation has it (30 s for triage, 90 s for orchestration, 45 s for generation, else 60 s),
+// FirstContent the same as Attempt, Idle the same but at most 30 s, Total the limit of an attempt times the
+// number of targets (two at the least, three at the most).
+//
+// Once the content of a stream flows, only Idle and the caller's deadline hold; without a deadline a stream
+// ends after 10 minutes ([BoundEnd]).
 type Limits struct {
 	Attempt      time.Duration // of one attempt, streams until their first content
-	Connect      time.Duration // of connecting, TLS included
-	FirstContent time.Duration // from the start of an attempt to the first content
-	Idle         time.Duration // between two pieces of content; it stands still while the sink runs
-	Total        time.Duration // of the whole call over all targets; streams until their first content
-	Tries        int           // of the whole call over all targets
+	Connect      time.Duration // of connecting, TLS included, over HTTP; 0: the transport's own, 10 s each
+	FirstContent time.Duration // of a stream, from the start of an attempt to the first content
+	Idle         time.Duration // of a stream, between two pieces of content; it stands still while the sink runs
+	Total        time.Duration // of the whole call over all targets, streams until their first content
+	Tries        int           // of the whole call over all targets; 0: no limit
 }
 
 // Route narrows the targets of one call. It fails rather than widen.
@@ -63,7 +69,8 @@ type Thinking struct {
 	MaxTokens int    `json:"max_tokens,omitempty"`
 }
 
-// Schema asks for JSON as output.
+// Schema asks for JSON as output. An answer that is no JSON is [ErrBadOutput]; whether it fits the schema is
+// the provider's promise and is not checked here: judge it with Request.Accept.
 type Schema struct {
 	Name        string          `json:"name,omitempty"` // "": "output"
 	Description string          `json:"description,omitempty"`

@@ -114,7 +114,7 @@ type Attempt struct {
 	Model        ModelRef
 	Start        time.Time
 	Wait         time.Duration // slept before it
-	Limit        time.Duration // it might have taken
+	Limit        time.Duration // it might have taken; with a Bound, the limit that fell
 	FirstContent time.Duration // from Start to the first content; 0: none came, or the call was not streamed
 	Took         time.Duration
 	Kind         Kind   // "": it answered

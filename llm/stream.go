@@ -27,6 +27,10 @@ var errLeft = &Error{Kind: ErrCanceled, Code: "reader_left"}
 // complete answer. A second loop over the same Stream yields [ErrInvalid].
 func (s *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		if s == nil {
+			yield(Event{}, Invalid("stream", "is nil", "get one from Client.Stream"))
+			return
+		}
 		if s.used.Swap(true) {
 			yield(Event{}, Invalid("stream", "was read before", "make a new Stream for a new answer"))
 			return
@@ -92,6 +96,9 @@ func (s *Stream) Text() iter.Seq2[string, error] {
 // a loop that was left early it fails with [ErrCanceled] and has as Partial what had arrived before the event
 // at which the loop was left. Inside the loop it fails with [ErrInvalid].
 func (s *Stream) Response() (*Response, error) {
+	if s == nil {
+		return nil, Invalid("stream", "is nil", "get one from Client.Stream")
+	}
 	if !s.used.Load() {
 		s.Events()(func(Event, error) bool { return true }) // settle keeps the outcome
 	}

@@ -303,3 +303,19 @@ func TestStreamWithoutAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestNilStreamAndNilGenerator(t *testing.T) {
+	t.Parallel()
+	var s *llm.Stream
+	if _, err := s.Response(); llm.KindOf(err) != llm.ErrInvalid {
+		t.Errorf("Response: %v", err)
+	}
+	for _, err := range s.Text() {
+		if llm.KindOf(err) != llm.ErrInvalid {
+			t.Errorf("Text: %v", err)
+		}
+	}
+	if _, err := llm.NewClient(llm.Detached(nil), nil).Generate(t.Context(), ask()); llm.KindOf(err) != llm.ErrInvalid {
+		t.Errorf("Detached(nil): %v", err)
+	}
+}

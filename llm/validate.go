@@ -49,6 +49,11 @@ func checkMessages(r *Request) *Error {
 			return e
 		}
 	}
+	for i := range r.Messages { // last, since what is wrong with a result leaves its call without one
+		if e := checkAnswered(r.Messages, i); e != nil {
+			return e
+		}
+	}
 	return nil
 }
 
@@ -78,6 +83,33 @@ func checkMessage(r *Request, i int) *Error {
 		return invalid(index("messages", i)+".parts", "hold no content, only empty text", "give the message some text")
 	}
 	return nil
+}
+
+// checkAnswered wants a result for every tool call of message i in the messages of role tool right behind it:
+// no vendor takes a conversation that goes on, or ends, without.
+func checkAnswered(messages []Message, i int) *Error {
+	end := i + 1
+	for end < len(messages) && messages[end].Role == RoleTool {
+		end++
+	}
+	for j, p := range messages[i].Parts {
+		if c, ok := p.(ToolCall); ok && !answered(messages[i+1:end], c.ID) {
+			return place{i, j, -1}.invalid("", "is a tool call without a result right behind it",
+				"put a tool message with the results of all its calls behind it")
+		}
+	}
+	return nil
+}
+
+func answered(results []Message, id string) bool {
+	for i := range results {
+		for _, p := range results[i].Parts {
+			if r, ok := p.(ToolResult); ok && r.CallID == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func checkRole(role Role, i int) *Error {

@@ -66,6 +66,16 @@ var badRequests = []struct {
 	{"result of a user", after(llm.RoleUser, llm.ToolResult{CallID: "c1"}), "messages[1].parts[0]"},
 	{"result without id", after(llm.RoleTool, llm.ToolResult{Name: canary}), "messages[1].parts[0].call_id"},
 	{"result of no call", after(llm.RoleTool, llm.ToolResult{CallID: canary}), "messages[1].parts[0].call_id"},
+	{"call without a result at the end", one(llm.RoleAssistant, llm.Text{Text: canary}, llm.ToolCall{ID: canary, Name: "f"}), "messages[0].parts[1]"},
+	{"call without a result in the middle", after(llm.RoleUser, llm.Text{Text: canary}), "messages[0].parts[0]"},
+	{"one of two calls without a result", &llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "c1", Name: "f"}, llm.ToolCall{ID: "c2", Name: "f"}}},
+		llm.ToolResults(llm.ToolResult{CallID: "c1"}), llm.User(canary),
+	}}, "messages[0].parts[1]"},
+	{"result too late", &llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "c1", Name: "f"}}},
+		llm.User(canary), llm.ToolResults(llm.ToolResult{CallID: "c1"}),
+	}}, "messages[0].parts[0]"},
 	{"result first", one(llm.RoleTool, llm.ToolResult{CallID: canary}), "messages[0].parts[0].call_id"},
 	{"result of a result", after(llm.RoleTool, llm.ToolResult{CallID: "c1", Parts: llm.Parts{llm.ToolResult{}}}), "messages[1].parts[0].parts[0]"},
 	{"nil in a result", after(llm.RoleTool, llm.ToolResult{CallID: "c1", Parts: llm.Parts{llm.Text{}, nil}}), "messages[1].parts[0].parts[1]"},
@@ -199,7 +209,7 @@ func TestValidationPasses(t *testing.T) {
 			{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "1", Name: "f"}, llm.ToolCall{ID: "2", Name: "f"}}},
 			llm.ToolResults(llm.ToolResult{CallID: "1"}), llm.ToolResults(llm.ToolResult{CallID: "2"}),
 		}},
-		"cut arguments in the history": {Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a`}}}}},
+		"cut arguments in the history": {Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a`}}}, llm.ToolResults(llm.ToolResult{CallID: "1"})}},
 		"named tool": with(func(r *llm.Request) {
 			r.Tools = []llm.Tool{{Name: "f"}, {Name: "g", Parameters: []byte(" {} ")}}
 			r.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: "g", Single: true}

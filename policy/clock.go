@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
@@ -23,12 +24,14 @@ type Clock struct {
 	first     time.Duration // limit until the first content (unary: of the whole attempt); 0: none
 	firstName llm.Bound
 	idle      time.Duration // limit between content; 0: none
+	connect   time.Duration // limit of connecting; 0: none of ours
 	end       time.Duration // end of the stream after start; 0: the parent's end, if it has one
 	deadline  time.Time     // what Deadline says; zero: the parent's
 
 	timer   *time.Timer // nil: no limit of ours so far
 	state   atomic.Uint32
 	last    atomic.Int64  // when the last content was taken, after start, plus 1; 0: none yet
+	dialing atomic.Int64  // when a connection was asked for, after start, plus 1; 0: none is being made
 	firstAt time.Duration // when the first content came, after start
 }
 
@@ -42,6 +45,7 @@ const (
 	expiredFirst               // a limit fell: the first one
 	expiredIdle
 	expiredEnd
+	expiredConnect
 )
 
 var (
@@ -49,11 +53,16 @@ var (
 	errOver  = errors.New("llm: the attempt is over")
 )
 
-// Init starts the clock of an attempt at now, under parent. Of l it reads Attempt, FirstContent and Idle.
-// For a unary attempt Attempt is the whole limit. For a stream the shorter of Attempt and FirstContent
+// Init starts the clock of an attempt at now, under parent. Of l it reads Attempt, Connect, FirstContent and
+// Idle. Connect bounds the time from asking net/http for a connection to having one; where nobody asks
+// net/http, it does not fall. For a unary attempt Attempt is the whole limit. For a stream the shorter of Attempt and FirstContent
 // bounds the wait for the first content, and after that Idle each pause and endBy the whole; a zero endBy is
 // none. A limit at or beyond the parent's deadline sets no timer: the parent ends the attempt then.
 func (c *Clock) Init(parent context.Context, now time.Time, l llm.Limits, endBy time.Time, stream bool) {
+	if c.connect = l.Connect; c.connect > 0 {
+		parent = httptrace.WithClientTrace(parent, &httptrace.ClientTrace{GetConn: c.dial, GotConn: c.dialed})
+		c.timer = time.AfterFunc(never, c.fire)
+	}
 	c.Context, c.cancel = context.WithCancelCause(parent)
 	c.start, c.first, c.firstName = now, l.Attempt, llm.BoundAttempt
 	if stream {
@@ -77,6 +86,23 @@ func (c *Clock) Init(parent context.Context, now time.Time, l llm.Limits, endBy 
 	c.arm(0, 0)
 }
 
+// dial and dialed are called by net/http, on goroutines of its own too.
+func (c *Clock) dial(string) {
+	elapsed := time.Since(c.start)
+	c.dialing.Store(int64(elapsed) + 1)
+	c.arm(c.last.Load(), elapsed)
+}
+
+func (c *Clock) dialed(httptrace.GotConnInfo) { c.dialing.Store(0) }
+
+// connectBy is when the connection that is being made is due, 0 if none is.
+func (c *Clock) connectBy() time.Duration {
+	if asked := c.dialing.Load(); asked > 0 {
+		return time.Duration(asked-1) + c.connect
+	}
+	return 0
+}
+
 // within drops a limit that the parent's own end makes pointless.
 func within(limit, left time.Duration) time.Duration {
 	if limit >= left {
@@ -93,8 +119,10 @@ func (c *Clock) next(last int64) time.Duration {
 	} else if c.idle > 0 {
 		due = time.Duration(last-1) + c.idle
 	}
-	if c.end > 0 && (due == 0 || c.end < due) {
-		due = c.end
+	for _, other := range []time.Duration{c.end, c.connectBy()} {
+		if other > 0 && (due == 0 || other < due) {
+			due = other
+		}
 	}
 	return due
 }
@@ -104,6 +132,8 @@ func (c *Clock) fallen(last int64, elapsed time.Duration) uint32 {
 	switch {
 	case c.end > 0 && elapsed >= c.end:
 		return expiredEnd
+	case c.connectBy() > 0 && elapsed >= c.connectBy():
+		return expiredConnect
 	case last == 0 && c.first > 0 && elapsed >= c.first:
 		return expiredFirst
 	case last > 0 && c.idle > 0 && elapsed >= time.Duration(last-1)+c.idle:
@@ -212,7 +242,9 @@ func (c *Clock) Stop() (fell llm.Bound) {
 	case expiredIdle:
 		return llm.BoundIdle
 	case expiredEnd:
-		return llm.BoundTotal
+		return llm.BoundEnd
+	case expiredConnect:
+		return llm.BoundConnect
 	default:
 		return ""
 	}

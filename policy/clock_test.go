@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"errors"
+	"net/http/httptrace"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,8 +47,8 @@ func TestClock(t *testing.T) {
 		{name: "idle longer than the first limit holds", limits: llm.Limits{Attempt: 10 * s, Idle: 30 * s}, events: []content{{at: s}}, fell: llm.BoundIdle, end: 31 * s},
 		{name: "idle holds when the caller's deadline made the first limit pointless", parent: 20 * s, limits: llm.Limits{Attempt: 60 * s, Idle: 5 * s}, events: []content{{at: s}}, fell: llm.BoundIdle, end: 6 * s},
 		{name: "idle stands still while the sink runs", limits: llm.Limits{Attempt: 60 * s, Idle: 5 * s}, events: []content{{at: s, takes: 100 * s}, {at: 104 * s}}, fell: llm.BoundIdle, end: 109 * s},
-		{name: "the end holds for a stream that never pauses", limits: llm.Limits{Attempt: 10 * s, Idle: 5 * s}, endBy: 12 * s, events: []content{{at: 4 * s}, {at: 8 * s}, {at: 11 * s}, {at: 13 * s}}, fell: llm.BoundTotal, end: 12 * s, refused: 1},
-		{name: "the end holds while the sink runs", limits: llm.Limits{Attempt: 10 * s, Idle: 5 * s}, endBy: 12 * s, events: []content{{at: 4 * s, takes: 30 * s}, {at: 34 * s}}, fell: llm.BoundTotal, end: 12 * s, refused: 1},
+		{name: "the end holds for a stream that never pauses", limits: llm.Limits{Attempt: 10 * s, Idle: 5 * s}, endBy: 12 * s, events: []content{{at: 4 * s}, {at: 8 * s}, {at: 11 * s}, {at: 13 * s}}, fell: llm.BoundEnd, end: 12 * s, refused: 1},
+		{name: "the end holds while the sink runs", limits: llm.Limits{Attempt: 10 * s, Idle: 5 * s}, endBy: 12 * s, events: []content{{at: 4 * s, takes: 30 * s}, {at: 34 * s}}, fell: llm.BoundEnd, end: 12 * s, refused: 1},
 		{name: "an event after the limit is refused", limits: llm.Limits{Attempt: 10 * s}, events: []content{{at: 10*s + ms}}, fell: llm.BoundAttempt, end: 10 * s, refused: 1},
 		{name: "no limits, no end", limits: llm.Limits{}, events: []content{{at: 100 * s}}, stopAt: 900 * s, end: 900 * s},
 	}
@@ -153,6 +154,43 @@ func TestClockEndsWithItsParent(t *testing.T) {
 			t.Errorf("Stop says that %q fell", fell)
 		}
 	})
+}
+
+// TestClockConnect: the connect limit counts from asking net/http for a connection to having one.
+func TestClockConnect(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name        string
+		ask, answer time.Duration // of the connection; 0: never
+		fell        llm.Bound
+		end         time.Duration
+	}{
+		{"nobody asks for a connection", 0, 0, llm.BoundAttempt, 30 * s},
+		{"the connection is not made", s, 0, llm.BoundConnect, 6 * s},
+		{"the connection is made in time", s, 5 * s, llm.BoundAttempt, 30 * s},
+		{"the attempt ends first", 28 * s, 0, llm.BoundAttempt, 30 * s},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var c policy.Clock
+				c.Init(t.Context(), start, llm.Limits{Attempt: 30 * s, Connect: 5 * s}, time.Time{}, false)
+				trace := httptrace.ContextClientTrace(&c)
+				if tt.ask > 0 {
+					time.AfterFunc(tt.ask, func() { trace.GetConn("host:443") })
+				}
+				if tt.answer > 0 {
+					time.AfterFunc(tt.answer, func() { trace.GotConn(httptrace.GotConnInfo{}) })
+				}
+				<-c.Done()
+				if took, fell := time.Since(start), c.Stop(); took != tt.end || fell != tt.fell {
+					t.Errorf("ended after %v by %q, want %v by %q", took, fell, tt.end, tt.fell)
+				}
+			})
+		})
+	}
 }
 
 func TestClockAllocations(t *testing.T) {

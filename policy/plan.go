@@ -28,8 +28,8 @@ type Plan struct {
 	Targets []string // names of the targets to ask, in order; nil: all, in their order
 }
 
-// For returns the plan of op with every limit filled in but Total, which depends on the number of targets
-// (see [Plan.Total]). Zero fields of an operation's plan are the default plan's; the limit of an attempt of
+// For returns the plan of op with the limit of an attempt filled in; what the other limits are when they are
+// 0 stands at [llm.Limits]. Zero fields of an operation's plan are the default plan's; the limit of an attempt of
 // the three named operations stays their own. known is false when op has no plan of its own: then it runs on
 // the default.
 func (p Plans) For(op llm.Operation) (plan Plan, known bool) {
@@ -41,7 +41,7 @@ func (p Plans) For(op llm.Operation) (plan Plan, known bool) {
 		}
 	}
 	plan.Limits = Override(p.Default.Limits, plan.Limits)
-	if plan.Targets == nil {
+	if len(plan.Targets) == 0 {
 		plan.Targets = p.Default.Targets
 	}
 	if plan.Limits.Attempt == 0 {
@@ -64,14 +64,18 @@ func builtInAttempt(op llm.Operation) time.Duration {
 }
 
 // Total is how long a call over n targets may take: Limits.Total, or if that is 0 the limit of an attempt
-// times the number of targets, counted as two at the least and three at the most. So a hanging target never
-// takes the time of the next, and a single one may be tried twice.
+// times the number of targets, counted as two at the least and three at the most, so that there is time for
+// the targets behind one that hangs.
 func (p Plan) Total(n int) time.Duration {
 	if p.Limits.Total > 0 {
 		return p.Limits.Total
 	}
-	return p.Limits.Attempt * time.Duration(min(max(n, 2), 3))
+	return min(p.Limits.Attempt, maxLimit) * time.Duration(min(max(n, 2), 3))
 }
+
+// maxLimit is the longest limit there is. Longer ones, math.MaxInt64 for "none" above all, mean the same, and
+// sums of limits never overflow.
+const maxLimit = 10 * 365 * 24 * time.Hour
 
 // DefaultIdle is the limit between two pieces of content where none is set: the limit of an attempt, at most
 // 30 s.
@@ -82,9 +86,9 @@ func DefaultIdle(attempt time.Duration) time.Duration { return min(attempt, maxD
 func Override(base, over llm.Limits) llm.Limits {
 	pick := func(b, o time.Duration) time.Duration {
 		if o > 0 {
-			return o
+			b = o
 		}
-		return b
+		return min(b, maxLimit)
 	}
 	l := llm.Limits{
 		Attempt:      pick(base.Attempt, over.Attempt),
@@ -127,5 +131,5 @@ func Share(left, attempt, minimum time.Duration, live int) time.Duration {
 	if minimum > 0 {
 		live = min(live, int(left/minimum))
 	}
-	return min(attempt, left/time.Duration(max(live, 1)))
+	return min(attempt, max(left/time.Duration(max(live, 1)), 1)) // 0 would be no limit at all
 }

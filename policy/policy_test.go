@@ -82,6 +82,7 @@ func TestShare(t *testing.T) {
 		{1 * s, 60 * s, 2 * s, 3, 1 * s},
 		{6 * s, 60 * s, 0, 3, 2 * s},
 		{6 * s, 60 * s, 2 * s, 0, 6 * s},
+		{2, 60 * s, 0, 3, 1}, // never 0, which would be no limit
 	}
 	for _, tt := range tests {
 		if got := policy.Share(tt.left, tt.attempt, tt.minimum, tt.live); got != tt.want {

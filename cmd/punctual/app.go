@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -50,7 +51,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if s, ok := errors.AsType[*statusError](err); ok {
 		status, text = s.status, s.text
 	} else if e, ok := errors.AsType[*llm.Error](err); ok {
-		status, text = exitStatus(e.Kind), callErrorText(e, false)
+		status, text = exitStatusOf(e), callErrorText(e, false)
 	}
 	if text != "" {
 		fmt.Fprintln(a.stderr, "punctual: "+strings.TrimRight(text, "\n"))
@@ -99,7 +100,23 @@ func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 		text = fmt.Sprintf("%s has no flag -%s%s", c.FullName(), name, didYouMean(name, names))
 		text = strings.Replace(text, `mean "`, `mean "-`, 1)
 	}
-	return usagef("%s\nnext: %s -h", text, c.FullName())
+	return usagef("%s\nnext: %s -h", plainFlagError(text), c.FullName())
+}
+
+// plainFlagError says in plain words what the flag library says in those of its parsers.
+func plainFlagError(text string) string {
+	flag := regexp.MustCompile(`for flag -(\S+?):? `).FindStringSubmatch(text)
+	if !strings.HasPrefix(text, "invalid value ") || flag == nil {
+		return text
+	}
+	want := "a value of another form"
+	switch flag[1] {
+	case "deadline":
+		want = "a time with its unit, such as 20s"
+	case "max-tokens":
+		want = "a whole number, such as 500"
+	}
+	return fmt.Sprintf("-%s: want %s", flag[1], want)
 }
 
 // didYouMean names the candidate nearest to a mistyped word, if one is near.

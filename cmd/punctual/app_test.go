@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -90,7 +92,9 @@ func TestWrongUse(t *testing.T) {
 		{"an empty standard input", "generate", good, " \n", 2, []string{"the prompt is empty"}},
 		{"a prompt that is no text", "generate -", good, "a\xff", 2, []string{"no UTF-8"}},
 		{"two prompts", "generate a b", good, "", 2, []string{"there are 2 prompts"}},
-		{"a deadline without a unit", "generate -deadline 20 x", good, "", 2, []string{"deadline", "next: punctual generate -h"}},
+		{"a deadline without a unit", "generate -deadline 20 x", good, "", 2, []string{"-deadline: want a time with its unit, such as 20s", "next: punctual generate -h"}},
+		{"a number that is none", "generate -max-tokens lots x", good, "", 2, []string{"-max-tokens: want a whole number"}},
+		{"a number that is too large", "generate -max-tokens 99999999999999999999 x", good, "", 2, []string{"-max-tokens: want a whole number"}},
 		{"a deadline of nothing", "generate -deadline 0s x", good, "", 2, []string{"-deadline: want a time above 0"}},
 		{"a flag without its value", "generate -o", good, "", 2, []string{"flag needs an argument"}},
 		{"json and stream", "generate -json -stream x", good, "", 2, []string{"leave -stream out"}},
@@ -297,6 +301,54 @@ func TestGenerateJSON(t *testing.T) {
 	}
 }
 
+// A host that does not exist is somebody's to mend: a script must not try again.
+func TestNoSuchHost(t *testing.T) {
+	t.Parallel()
+	e := &llm.Error{Kind: llm.ErrConnection, Target: "azure", Err: &net.DNSError{Name: "nowhere.invalid", IsNotFound: true}}
+	if got := exitStatusOf(e); got != exitMend {
+		t.Errorf("exit status %d", got)
+	}
+	text := callErrorText(e, false)
+	for _, want := range []string{"connection (no such host nowhere.invalid)", "next: there is no such host: check AZURE_OPENAI_ENDPOINT"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks %q", text, want)
+		}
+	}
+}
+
+func TestAFailureIsJSONToo(t *testing.T) {
+	t.Parallel()
+	_, env := account(t, &simazure.Options{Key: "another"})
+	status, stdout, stderr := command(t.Context(), env, "", "generate", "-json", prompt)
+	var line struct{ Error *llm.Error }
+	if err := json.Unmarshal([]byte(stdout), &line); err != nil || line.Error == nil || line.Error.Kind != llm.ErrAuth || line.Error.Status != 401 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	if status != exitMend || !strings.Contains(stderr, "auth (401)") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	checkClean(t, stdout+stderr)
+}
+
+// A prompt that never ends must not hold the program.
+func TestInterruptEndsTheReadingOfAPrompt(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	defer writer.Close() // the read that was left behind ends with the test
+	var out, errOut bytes.Buffer
+	a := &app{stdin: reader, stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() { done <- a.run(ctx, []string{"generate", "-demo", "-"}) }()
+	if _, err := writer.Write([]byte("half a prompt")); err != nil { // it is being read
+		t.Fatal(err)
+	}
+	cancel()
+	if status := <-done; status != exitInterrupted || errOut.String() != "punctual: interrupted\n" {
+		t.Errorf("%d %q", status, errOut.String())
+	}
+}
+
 func TestInterruptEndsACall(t *testing.T) {
 	t.Parallel()
 	server, env := account(t, &simazure.Options{Script: turns(llmtest.Hang())})
@@ -338,55 +390,11 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 func TestAClosedPipeEndsQuietly(t *testing.T) {
 	t.Parallel()
 	_, env := account(t, &simazure.Options{})
-	for _, args := range [][]string{{"generate", "x"}, {"generate", "-stream", "x"}, {"help"}, {"version"}} {
+	for _, args := range [][]string{{"generate", "x"}, {"generate", "-stream", "x"}, {"help"}, {"version"}, {"demo"}, {"demo", "-json"}, {"sim"}} {
 		var errOut bytes.Buffer
 		a := &app{stdout: brokenPipe{}, stderr: &errOut, stdin: strings.NewReader(""), getenv: func(n string) string { return env[n] }}
 		if status := a.run(t.Context(), args); status != 0 || errOut.Len() > 0 {
 			t.Errorf("%q: %d %s", args, status, errOut.String())
-		}
-	}
-}
-
-func TestHelp(t *testing.T) {
-	t.Parallel()
-	for topic := range topics() {
-		status, stdout, stderr := command(t.Context(), nil, "", "help", topic)
-		if status != 0 || stderr != "" || strings.Count(stdout, "\n") > 24 {
-			t.Errorf("help %s: %d, %d lines, %q", topic, status, strings.Count(stdout, "\n"), stderr)
-		}
-		for _, line := range strings.Split(stdout, "\n") {
-			if len(line) > 80 {
-				t.Errorf("help %s: longer than 80 columns: %q", topic, line)
-			}
-		}
-		if topic == "exit" {
-			continue
-		}
-		if _, examples, ok := strings.Cut(stdout, "Examples:\n"); !ok || strings.Count(examples, "punctual") < 2 {
-			t.Errorf("help %s has no two examples", topic)
-		}
-		for _, flag := range []string{"-h", "--help"} {
-			if _, out, _ := command(t.Context(), nil, "", topic, flag); out != stdout {
-				t.Errorf("%s %s differs from help %s: %q", topic, flag, topic, out)
-			}
-		}
-	}
-	for _, args := range [][]string{{}, {"help"}, {"-h"}, {"--help"}} {
-		if status, stdout, _ := command(t.Context(), nil, "", args...); status != 0 || stdout != rootHelp {
-			t.Errorf("%q: %d %q", args, status, stdout)
-		}
-	}
-}
-
-func TestHelpNamesEveryFlag(t *testing.T) {
-	t.Parallel()
-	a := &app{}
-	for _, c := range a.root().Commands {
-		for _, f := range c.Flags {
-			name := f.Names()[0]
-			if name != "help" && !regexp.MustCompile(`(?m)^  -`+name+`\b`).MatchString(topics()[c.Name]) {
-				t.Errorf("help %s says nothing of -%s", c.Name, name)
-			}
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 // demoAttemptJSON is a line of `punctual demo -json`: an attempt, and what the server saw of it.
 type demoAttemptJSON struct {
-	Call    int             `json:"call"`
-	Attempt llm.Attempt     `json:"attempt"`
-	Server  demoRequestJSON `json:"server"`
+	Call    int              `json:"call"`
+	Attempt llm.Attempt      `json:"attempt"`
+	Server  *demoRequestJSON `json:"server,omitempty"` // not there if the demo was interrupted
 }
 
 type demoRequestJSON struct {
@@ -31,21 +31,32 @@ type demoCallJSON struct {
 	Limit     string        `json:"limit"`
 	Took      string        `json:"took"`
 	Late      bool          `json:"late,omitempty"`
-	Kind      llm.Kind      `json:"kind,omitempty"` // "": it answered
+	Faults    []string      `json:"faults,omitempty"` // what was not as promised
+	Kind      llm.Kind      `json:"kind,omitempty"`   // "": it answered
 	Error     *llm.Error    `json:"error,omitempty"`
 }
 
-func (d *demonstration) showJSON(n int, c demoCall, o *outcomeOf, logs []simazure.Request) error {
-	for i, r := range logs {
-		err := d.app.printJSON(demoAttemptJSON{n, o.trail[i], demoRequestJSON{
-			r.N, r.Time.String(), r.Path, r.Stream, r.Status, r.Took.String(), r.Gone,
-		}})
-		if err != nil {
-			return err
-		}
+func (d *demonstration) showJSON(n int, c demoCall, o *outcomeOf, logs []simazure.Request, faults []string) error {
+	if err := d.showAttempts(n, o, logs); err != nil {
+		return err
 	}
 	return d.app.printJSON(demoCallJSON{
 		Call: n, Operation: c.request.Operation, Limit: c.limit.String(), Took: o.took.Round(time.Microsecond).String(),
-		Late: o.took-c.limit > slack, Kind: llm.KindOf(errorOrNil(o.err)), Error: o.err,
+		Late: o.took-c.limit > slack, Faults: faults, Kind: llm.KindOf(errorOrNil(o.err)), Error: o.err,
 	})
+}
+
+// showAttempts prints the trail, with what the servers say of it if that is known.
+func (d *demonstration) showAttempts(n int, o *outcomeOf, logs []simazure.Request) error {
+	for i, attempt := range o.trail {
+		line := demoAttemptJSON{Call: n, Attempt: attempt}
+		if i < len(logs) {
+			r := logs[i]
+			line.Server = &demoRequestJSON{r.N, r.Time.String(), r.Path, r.Stream, r.Status, r.Took.String(), r.Gone}
+		}
+		if err := d.app.printJSON(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

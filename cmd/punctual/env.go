@@ -61,9 +61,16 @@ func credentialOf(target string) string {
 	return "its key"
 }
 
+func hostOf(target string) string {
+	if target == "azure" {
+		return envAzureEndpoint
+	}
+	return "its endpoint"
+}
+
 func placeOf(target string) string {
 	if target == "azure" {
-		return envAzureDeployment + " and " + envAzureEndpoint
+		return envAzureDeployment + ", " + envAzureEndpoint + " and " + envAzureVersion
 	}
 	return "its deployment and endpoint"
 }

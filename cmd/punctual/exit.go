@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"net"
+
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -22,13 +25,26 @@ const exitHelp = `Exit statuses of every command:
     1  failed for another reason (the error says which)
     2  wrong use: a command, flag, operation or argument is not right
     3  configuration: a file, a variable or an endpoint is not right
-    4  auth, not_found: somebody must mend a credential, a name or a region
+    4  auth, not_found, no such host: somebody must mend a credential or a name
     5  timeout, deadline_exceeded: the call needs more time
     6  another passing fault: the same call may succeed later
   130  interrupted
 
 A script that retries does so on 5 and 6 only.
 `
+
+// exitStatusOf is exitStatus, but a host that does not exist is somebody's to mend, and will not come by itself.
+func exitStatusOf(e *llm.Error) int {
+	if noSuchHost(e) {
+		return exitMend
+	}
+	return exitStatus(e.Kind)
+}
+
+func noSuchHost(e *llm.Error) bool {
+	dns, ok := errors.AsType[*net.DNSError](e.Err)
+	return e.Kind == llm.ErrConnection && ok && dns.IsNotFound
+}
 
 // exitStatus is the exit status of a call that ended with kind.
 func exitStatus(kind llm.Kind) int {

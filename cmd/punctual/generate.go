@@ -39,7 +39,7 @@ func (a *app) generate() *cli.Command {
 }
 
 func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
-	req, err := a.request(c)
+	req, err := a.request(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
 }
 
 // request builds the request of the command line.
-func (a *app) request(c *cli.Command) (*llm.Request, error) {
+func (a *app) request(ctx context.Context, c *cli.Command) (*llm.Request, error) {
 	op, err := operation(c.String("o"))
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *app) request(c *cli.Command) (*llm.Request, error) {
 	case c.Args().Len() > 1:
 		return nil, usagef("there are %d prompts; put one prompt in quotes, flags in front of it", c.Args().Len())
 	}
-	prompt, err := a.prompt(c.Args().First())
+	prompt, err := a.prompt(ctx, c.Args().First())
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +99,12 @@ func operation(name string) (llm.Operation, error) {
 	return llm.Operation(name), nil
 }
 
-func (a *app) prompt(arg string) (string, error) {
+func (a *app) prompt(ctx context.Context, arg string) (string, error) {
 	if arg == "" || arg == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
+		data, err := a.readInput(ctx)
 		switch {
+		case ctx.Err() != nil:
+			return "", &statusError{exitInterrupted, "interrupted"}
 		case err != nil:
 			return "", fmt.Errorf("reading the prompt from standard input: %w", err)
 		case len(data) > maxPrompt:
@@ -117,6 +119,26 @@ func (a *app) prompt(arg string) (string, error) {
 		return "", usagef("the prompt is no UTF-8 text\nnext: convert it first, for example with iconv")
 	}
 	return arg, nil
+}
+
+// readInput reads standard input. A read cannot be interrupted, so it is left behind when ctx ends: the
+// program ends with it.
+func (a *app) readInput(ctx context.Context) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
+		read <- result{data, err}
+	}()
+	select {
+	case r := <-read:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // targets are those of the environment, or one simulated cloud.
@@ -157,10 +179,15 @@ func (a *app) answer(ctx context.Context, client *llm.Client, req *llm.Request, 
 	} else {
 		resp, err = client.Generate(ctx, req)
 	}
-	if err != nil {
-		if e, ok := errors.AsType[*llm.Error](err); ok {
-			return &statusError{exitStatus(e.Kind), callErrorText(e, c.Bool("v"))}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		if c.Bool("json") {
+			if err := a.printJSON(map[string]*llm.Error{"error": e}); err != nil {
+				return err
+			}
 		}
+		return &statusError{exitStatusOf(e), callErrorText(e, c.Bool("v"))}
+	}
+	if err != nil {
 		return err
 	}
 	for _, w := range resp.Warnings {

@@ -13,7 +13,7 @@ import (
 
 const rootHelp = `punctual: calls to large language models that end on time
 
-  punctual demo                  see it work: simulated clouds, no keys, no set-up
+  punctual demo                  see it work: simulated clouds, no keys
   punctual generate [PROMPT]     one call to a model
   punctual sim [-- COMMAND]      simulated clouds for anyone's tests
   punctual version               versions of the program and of what it uses
@@ -65,8 +65,9 @@ const simHelp = `punctual sim: a simulated Azure OpenAI account as a server for 
 
 Without COMMAND it prints the variables that point a client at it and serves
 until it is stopped. With COMMAND it sets them for COMMAND, ends with it and
-passes on its exit status. Any key and any deployment are accepted. A request
-chooses a fault with the header x-punctual-fault; see docs/simulated-clouds.md.
+passes on its exit status. Any key and any deployment are accepted. Tools are
+called once, schemas are kept to. A request chooses a fault with the header
+x-punctual-fault; see docs/simulated-clouds.md.
 
 Flags:
   -listen ADDR   address to listen on (default 127.0.0.1:0, a free port)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -45,7 +44,10 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 	}
 	switch kind {
 	case llm.ErrInvalid:
-		return strings.TrimSuffix("correct the request: "+field+": "+advice, ": ")
+		if advice == "" {
+			return "correct the request; -v shows what the provider says of it"
+		}
+		return "correct the request: " + field + ": " + advice
 	case llm.ErrUnsupported:
 		return fmt.Sprintf("%s cannot carry %s: route to one that can, or leave it out", target, field)
 	case llm.ErrAuth:
@@ -61,10 +63,15 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 			return fmt.Sprintf("%s asks for %s: try then, or add quota or a target with its own", target, span(e.RetryAfter))
 		}
 		return fmt.Sprintf("%s is at its limit: try later, or add quota or a target with its own", target)
-	case llm.ErrUnavailable, llm.ErrConnection, llm.ErrInterrupted, llm.ErrCircuitOpen:
+	case llm.ErrConnection:
+		if noSuchHost(e) {
+			return fmt.Sprintf("there is no such host: check %s", hostOf(target))
+		}
+		return "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
+	case llm.ErrUnavailable, llm.ErrInterrupted, llm.ErrCircuitOpen:
 		return "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
 	case llm.ErrTimeout, llm.ErrDeadlineExceeded:
-		return nextForBound(bound)
+		return nextForBound(target, bound)
 	case llm.ErrBadOutput:
 		return "the answer was not what was asked for; -v shows what is known of it"
 	case llm.ErrCanceled:
@@ -74,13 +81,14 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 	}
 }
 
-func nextForBound(bound llm.Bound) string {
+func nextForBound(target string, bound llm.Bound) string {
 	switch bound {
 	case llm.BoundCaller, llm.BoundExecution:
 		return "a longer -deadline gives each target more time"
 	case "":
 		return "the provider gave up by itself: the same call may succeed later"
 	default:
-		return fmt.Sprintf("its limit %s ended it: choose an operation (-o) with a longer one", string(bound))
+		return fmt.Sprintf("%s was silent to the end of its limit (%s): ask another target, or an operation (-o) with a longer one",
+			target, string(bound))
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/llmtest"
 	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 )
 
@@ -76,12 +74,4 @@ func (r *recording) body() ([]byte, error) {
 	default:
 		return nil, nil
 	}
-}
-
-// simAnswer is what sim says to everything.
-func simAnswer() llmtest.Step {
-	return llmtest.Respond(&llm.Response{
-		Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: "Hello from a simulated Azure OpenAI account."}}},
-		Usage:   llm.Usage{Input: 12, Output: 9, Reported: true},
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -46,9 +47,12 @@ func (a *app) runSim(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() > 0 {
 		return a.runChild(ctx, c.Args().Slice(), vars)
 	}
-	fmt.Fprintf(a.stdout, "a simulated Azure OpenAI account at %s; stop it with Ctrl-C\n", server.URL)
+	text := fmt.Sprintf("a simulated Azure OpenAI account at %s; stop it with Ctrl-C\n", server.URL)
 	for _, v := range vars {
-		fmt.Fprintln(a.stdout, "export "+v)
+		text += "export " + v + "\n"
+	}
+	if _, err := io.WriteString(a.stdout, text); err != nil {
+		return err
 	}
 	<-ctx.Done()
 	return nil
@@ -56,10 +60,20 @@ func (a *app) runSim(ctx context.Context, c *cli.Command) error {
 
 // simHandler is the simulated account, or the replay of a recording.
 func (a *app) simHandler(c *cli.Command) (http.Handler, error) {
-	if _, err := cloud.ParseFault(c.String("fault")); err != nil {
-		return nil, usagef("-%s\nnext: see docs/simulated-clouds.md for the faults there are", err)
+	fault, err := cloud.ParseFault(c.String("fault"))
+	if err != nil {
+		return nil, faultUsage(err)
 	}
-	o := &simazure.Options{Script: []simazure.Turn{{Step: simAnswer(), Fault: c.String("fault")}}}
+	turn := simazure.Turn{Fault: c.String("fault")}
+	if file := c.String("replay"); file != "" {
+		if turn.Reply, err = readRecording(file); err != nil {
+			return nil, configf("-replay %s: %s", file, err)
+		}
+		if err := fault.Suits(turn.Reply); err != nil {
+			return nil, faultUsage(err)
+		}
+	}
+	o := &simazure.Options{Script: []simazure.Turn{turn}, Improvise: true}
 	if !c.Bool("quiet") {
 		var mu sync.Mutex
 		o.OnRequest = func(r simazure.Request) {
@@ -68,14 +82,11 @@ func (a *app) simHandler(c *cli.Command) (http.Handler, error) {
 			fmt.Fprintf(a.stderr, "sim: %s %s: %s\n", r.Method, r.Path, serverWords(r))
 		}
 	}
-	if file := c.String("replay"); file != "" {
-		reply, err := readRecording(file)
-		if err != nil {
-			return nil, configf("-replay %s: %s", file, err)
-		}
-		o.Script[0].Reply = reply
-	}
 	return simazure.New(o).Handler(), nil
+}
+
+func faultUsage(err error) error {
+	return usagef("-%s\nnext: see docs/simulated-clouds.md for the faults there are", err)
 }
 
 // simVariables point a client that reads the environment at the simulated account.
@@ -91,32 +102,45 @@ func simVariables(url string) []string {
 	}
 }
 
-// runChild runs the command of the user with the variables set and passes on its exit status. Interrupts
-// reach the child by itself; it decides how to end.
+// runChild runs the command of the user with the variables set and passes on its exit status. It decides how to
+// end: signals to sim are passed on, but for the interrupt of a terminal, which sends one to each by itself.
 func (a *app) runChild(ctx context.Context, command, vars []string) error {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	child := exec.CommandContext(ctx, command[0], command[1:]...)
 	child.Env = append(withoutVariables(a.environ, vars), vars...)
 	child.Stdin, child.Stdout, child.Stderr = a.stdin, a.stdout, a.stderr
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	if err := child.Start(); err != nil {
 		return usagef("cannot start %q: %s\nnext: give a program that is on the PATH", command[0], systemWords(err))
 	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		for s := range signals {
-			_ = child.Process.Signal(s)
-		}
-	}()
+	ended := make(chan struct{})
+	var passing sync.WaitGroup
+	passing.Go(func() { passOn(signals, child.Process, ended) })
 	err := child.Wait()
-	signal.Stop(signals)
-	close(signals)
+	close(ended)
+	passing.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &statusError{childStatus(exit), ""}
 	}
 	return err
+}
+
+// passOn sends signals on to a child until it has ended.
+func passOn(signals <-chan os.Signal, child *os.Process, ended <-chan struct{}) {
+	for {
+		select {
+		case s := <-signals:
+			if s == os.Interrupt && inForeground() {
+				continue
+			}
+			_ = child.Signal(s)
+		case <-ended:
+			return
+		}
+	}
 }
 
 // childStatus is the exit status of a child as a shell gives it: 128 and the signal for one that was killed.

@@ -61,7 +61,7 @@ func (t *timeline) write(w io.Writer) error {
 		b.WriteString("  " + pad(r.name, name) + " |" + t.bar(r.attempt, cells) + "| " + padLeft(r.took, took) + "  " + r.outcome + "\n")
 		if t.under != nil && r.attempt != nil {
 			if line := t.under(r.index); line != "" {
-				b.WriteString("  " + pad("", name) + "  " + line + "\n")
+				b.WriteString("      " + line + "\n") // not below the bar: it would not fit
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 // The official openai SDK against `punctual sim`, whose URL is in PUNCTUAL_SIM. It takes any key and any
-// deployment, answers one text, and bends an answer as the header x-punctual-fault orders.
+// deployment, answers what fits the request, and bends an answer as the header x-punctual-fault orders.
 
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
+import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
 
 import { collect, run, test, ways } from './harness.mjs';
 import { calls, forecast, summary, toolCases } from './tools.mjs';
@@ -66,8 +68,9 @@ for (const way of Object.keys(ways)) {
   });
 }
 
-// sim has one answer for all, so the calls, the summary and the forecast are ordered, byte for byte; what is
-// asked is checked all the same. Bytes that the account makes itself are account.mjs's matter.
+// The calls, the summary and the forecast that toolCases wants are ordered, byte for byte; what is asked is checked
+// all the same. Bytes that the account makes itself are account.mjs's matter, and what sim makes up by itself is
+// below.
 function ordered([kind, stream]) {
   const message = {
     calls: { role: 'assistant', content: null, tool_calls: calls.map((c) => ({ id: c.id, type: 'function', function: { name: c.name, arguments: c.arguments } })) },
@@ -96,6 +99,69 @@ function ordered([kind, stream]) {
 
 toolCases('AzureOpenAI with a key', (kinds) => azure(kinds.map(ordered)));
 toolCases('OpenAI at its own path', (kinds) => openai(kinds.map(ordered)));
+
+const Trip = z.object({
+  city: z.string(),
+  kind: z.enum(['business', 'holiday']),
+  days: z.number().int().min(3).max(5),
+  price: z.number().gt(0.5).lt(0.75),
+  code: z.string().regex(/^[A-Z]{3}-\d{2}$/),
+  from: z.object({ lat: z.number(), lon: z.number().nullable() }),
+  stops: z.array(z.object({ name: z.string(), mode: z.union([z.literal('train'), z.literal('bus')]) })).min(2),
+  note: z.string().nullable(),
+  back: z.boolean(),
+});
+
+const Node = z.object({ name: z.string(), get children() { return z.array(Node); }, get next() { return Node.nullable(); } });
+
+// What sim makes up: zod judges it, by the schema from which the SDK made the one that sim was given.
+for (const way of ['AzureOpenAI with a key', 'OpenAI at the v1 path of Azure', 'OpenAI at its own path']) {
+  for (const [name, schema] of Object.entries({ Trip, Node })) {
+    test(`${way}: output by the schema ${name}, made up`, async () => {
+      const request = { ...hello, response_format: zodResponseFormat(schema, 'made_up') };
+      const { choices } = await make(way).chat.completions.parse(request);
+      assert.ok(choices[0].message.parsed, 'nothing was parsed');
+      schema.parse(JSON.parse(choices[0].message.content));
+      const stream = make(way).chat.completions.stream(request);
+      schema.parse(JSON.parse((await stream.finalChatCompletion()).choices[0].message.content));
+    });
+  }
+
+  test(`${way}: an object, made up`, async () => {
+    const messages = [{ role: 'user', content: 'Hello, in JSON' }];
+    const { choices } = await make(way).chat.completions.create({ ...hello, messages, response_format: { type: 'json_object' } });
+    assert.deepEqual(JSON.parse(choices[0].message.content), { answer: greeting });
+  });
+
+  for (const stream of [false, true]) {
+    test(`${way}: a tool is called once, made up${stream ? ', streamed' : ''}`, async () => {
+      const client = make(way);
+      const asked = [];
+      const runner = client.chat.completions.runTools({
+        ...hello,
+        stream,
+        tools: [zodFunction({ name: 'book_trip', parameters: Trip, function: (trip) => { asked.push(Trip.parse(trip)); return 'booked'; } })],
+      });
+      assert.match(await runner.finalContent(), /result of book_trip/);
+      assert.equal(asked.length, 1);
+      assert.equal(client.requests.length, 2);
+    });
+
+    test(`${way}: a tool that is chosen is called, made up${stream ? ', streamed' : ''}`, async () => {
+      const tools = [zodFunction({ name: 'first', parameters: Node }), zodFunction({ name: 'second', parameters: Trip })];
+      for (const [choice, name, schema] of [['required', 'first', Node], [{ type: 'function', function: { name: 'second' } }, 'second', Trip]]) {
+        const request = { ...hello, tools, tool_choice: choice };
+        const answer = stream
+          ? await make(way).chat.completions.stream(request).finalChatCompletion()
+          : await make(way).chat.completions.create(request);
+        const [call, ...more] = answer.choices[0].message.tool_calls;
+        assert.equal(more.length, 0);
+        assert.equal(call.function.name, name);
+        schema.parse(JSON.parse(call.function.arguments));
+      }
+    });
+  }
+}
 
 for (const way of ['AzureOpenAI with a key', 'OpenAI at its own path']) {
   test(`${way}: an unknown role is refused`, () => fails(
@@ -297,6 +363,21 @@ for (const fault of ['gzip', 'write=7', 'trickle=100/1ms', 'delay=20ms', 'write=
     assert.equal(got.usage.total_tokens, 21);
   });
 }
+
+test('the same body with pings in front', async () => {
+  assert.equal((await azure(['ping=10ms/50ms']).chat.completions.create(hello)).choices[0].message.content, greeting);
+});
+
+test('errors at the path of OpenAI have its form', async () => {
+  for (const [fault, type, fields] of [
+    ['status=429,retry-after=1', OpenAI.RateLimitError, { code: 'rate_limit_exceeded', type: 'tokens', param: null }],
+    ['status=401', OpenAI.AuthenticationError, { code: 'invalid_api_key', type: 'invalid_request_error', param: null }],
+    ['error=not_found', OpenAI.NotFoundError, { code: 'model_not_found', type: 'invalid_request_error', param: null }],
+    ['status=503', OpenAI.InternalServerError, { code: null, type: 'server_error', param: null }],
+  ]) {
+    await fails(openai([fault]).chat.completions.create(hello), type, fields);
+  }
+});
 
 for (const fault of ['gap=5ms', 'ping=10ms/50ms']) {
   test(`the same stream with ${fault}`, async () => {

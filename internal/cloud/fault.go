@@ -37,6 +37,11 @@ type Fault struct {
 	Body       *string
 }
 
+// Fails reports whether f orders the vendor's error in place of the answer.
+func (f *Fault) Fails() bool {
+	return f.Body == nil && (f.Kind != "" || f.Status >= http.StatusBadRequest)
+}
+
 // Step bends what a step can say: errors, hangs, pauses between events, a missing end mark.
 func (f *Fault) Step(s llmtest.Step) llmtest.Step {
 	if f.Gap > 0 {
@@ -45,7 +50,7 @@ func (f *Fault) Step(s llmtest.Step) llmtest.Step {
 	if f.Hang != "" {
 		s.Error, s.Cut, s.Phase = nil, false, f.Hang
 	}
-	if f.Body == nil && (f.Kind != "" || f.Status >= http.StatusBadRequest) {
+	if f.Fails() {
 		s.Cut, s.Phase = false, f.At
 		s.Error = &llm.Error{Kind: f.Kind, Status: f.Status, Code: f.Code, RetryAfter: f.RetryAfter}
 	}
@@ -55,7 +60,8 @@ func (f *Fault) Step(s llmtest.Step) llmtest.Step {
 	return s
 }
 
-// Reply bends what is a matter of bytes and times. Ping is a frame that the vendor's clients must skip.
+// Reply bends what is a matter of bytes and times. Ping is a frame that the vendor's clients must skip in a
+// stream of events.
 func (f *Fault) Reply(r Reply, ping string) Reply {
 	if f.Delay > 0 && r.Wait != Never {
 		r.Wait += f.Delay
@@ -101,15 +107,24 @@ func (f *Fault) replace(r Reply) Reply {
 	return r
 }
 
-// pinged puts pings before the content, for a time; without a time, after what comes before a hang.
+// pinged puts pings before the content, for a time; without a time, after what comes before a hang. Where no
+// events come, a ping is a blank, which JSON allows in front of it.
 func (f *Fault) pinged(r Reply, text string) Reply {
+	if !r.streams() {
+		text = " "
+	}
 	if f.Ping.For <= 0 {
 		r.Ping = Ping{Text: text, Every: f.Ping.Every}
-		return r
+		return r.longer(-1)
 	}
 	var chunks []Chunk
 	for at := time.Duration(0); at < f.Ping.For; at += f.Ping.Every {
 		chunks = append(chunks, Chunk{At: at, Data: []byte(text)})
+	}
+	r = r.longer(len(chunks) * len(text))
+	if len(r.Body) > 0 {
+		chunks = append(chunks, Chunk{At: f.Ping.For, Data: r.Body})
+		r.Body = nil
 	}
 	for _, c := range r.Chunks {
 		c.At += f.Ping.For

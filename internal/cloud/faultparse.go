@@ -27,7 +27,8 @@ import (
 //	cut[=PLACE]           closes the connection at start (no status line), half (default), frame (inside one),
 //	reset[=PLACE]         or end (all content, no end mark); reset does it with a TCP reset
 //	gap=DUR               pause between two events of a stream
-//	ping=DUR[/DUR]        a frame without content each DUR, for so long before the answer; with hang, for ever
+//	ping=DUR[/DUR]        a frame without content (a blank, where no events come) each DUR, for so long before the
+//	                      answer; with hang=body and later, for ever
 //	drip=BYTES/DUR        the header, then so many blanks each DUR, for ever
 //	trickle=BYTES/DUR     the whole answer in pieces of so many bytes, one each DUR
 //	write=BYTES           the whole answer in pieces of so many bytes
@@ -35,24 +36,33 @@ import (
 //	header=NAME:VALUE     a header field of the answer; may be repeated
 //	body=TEXT             this body, as JSON, with the given status or 200
 //
-// The empty text is the zero Fault.
+// The empty text is the zero Fault. Refused is what could not do what it says: an item that is given twice, that
+// lacks the one it goes with, or that another one rules out.
 func ParseFault(text string) (Fault, error) {
 	var f Fault
 	if strings.TrimSpace(text) == "" {
 		return f, nil
 	}
+	items := map[string]string{} // by name
 	for item := range strings.SplitSeq(text, ",") {
 		name, value, given := strings.Cut(strings.TrimSpace(item), "=")
 		decoded, err := url.PathUnescape(value)
 		if err != nil {
 			return Fault{}, faultError(item, "is not percent-encoded")
 		}
-		if err := f.set(strings.ToLower(name), decoded, given); err != nil {
+		name = strings.ToLower(name)
+		if err := f.set(name, decoded, given); err != nil {
 			return Fault{}, faultError(item, err.Error())
 		}
+		if _, twice := items[name]; twice && name != "header" {
+			return Fault{}, faultError(item, "is the second "+name+"; give it once")
+		}
+		items[name] = item
 	}
-	if f.Ping.Every > 0 && f.Ping.For == 0 && f.Hang == "" {
-		return Fault{}, faultError("ping", "needs a length (ping=50ms/1s) or a hang")
+	for _, r := range faultRules() {
+		if item, ok := items[r.name]; ok && f.holds(r.when, items) {
+			return Fault{}, faultError(item, r.problem)
+		}
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"mime"
 	"net/http"
 	"strconv"
 	"time"
@@ -67,6 +68,26 @@ func (e End) proper() bool { return e == "" || e == EndEOF }
 // plain reports whether the reply is one body whose length is known when it starts.
 func (r *Reply) plain() bool {
 	return len(r.Chunks) == 0 && r.Ping == Ping{} && r.Drip == Drip{} && r.End.proper() && !r.Gzip
+}
+
+// streams reports whether the reply is a stream of server-sent events.
+func (r *Reply) streams() bool {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return media == "text/event-stream"
+}
+
+// longer returns r with a Content-Length, if it has one, that is n bytes longer, or with none if n is below 0.
+func (r Reply) longer(n int) Reply {
+	length, err := strconv.Atoi(r.Header.Get("Content-Length"))
+	if err != nil {
+		return r
+	}
+	r.Header = r.Header.Clone()
+	r.Header.Del("Content-Length")
+	if n >= 0 {
+		r.Header.Set("Content-Length", strconv.Itoa(length+n))
+	}
+	return r
 }
 
 // Place is where [Reply.CutAt] cuts.

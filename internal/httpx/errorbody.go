@@ -12,12 +12,14 @@ import (
 
 const (
 	errorBodySize = 64 << 10
-	errorBodyTime = time.Second
+	// errorBodyTime is the longest wait. Bodies of errors come with their header, in one packet; what has not come
+	// by now rarely comes at all, and a stream's context says nothing of how soon its first content is due.
+	errorBodyTime = 250 * time.Millisecond
 )
 
 // readErrorBody reads the body of an error until one whole JSON value has
 // arrived, or its end, or 64 KiB, or a quarter of the time left to the deadline
-// of ctx (at most 1 s), or the end of ctx. Then it closes the body.
+// of ctx (at most 250 ms), or the end of ctx. Then it closes the body.
 //
 // The status is the news; the text explains it, and must not cost the time in
 // which another target could answer. The end of the body is not awaited after

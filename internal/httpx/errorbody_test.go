@@ -1,9 +1,11 @@
 package httpx
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -103,9 +105,9 @@ func dripping(closed *bool) io.ReadCloser {
 func TestTimeForAnErrorBodyIsAQuarterOfWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ left, want time.Duration }{
-		{0, time.Second}, // no deadline
-		{time.Minute, time.Second},
-		{2 * time.Second, 500 * time.Millisecond},
+		{0, 250 * time.Millisecond}, // no deadline
+		{time.Minute, 250 * time.Millisecond},
+		{2 * time.Second, 250 * time.Millisecond},
 		{400 * time.Millisecond, 100 * time.Millisecond},
 	}
 	for _, test := range tests {
@@ -186,4 +188,35 @@ func TestConnectionsSurviveErrorsAndNoneIsLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A 101 hands over the bare connection, and reading that would outlast every context.
+func TestSwitchingProtocolsIsAnAnswerWithoutABody(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 X\r\nUpgrade: foo\r\nConnection: Upgrade\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn) // until the peer leaves
+	}()
+	c := Client(nil, Options{})
+	body, x, err := fetch(t.Context(), c, "http://"+listener.Addr().String()+"/", "{}")
+	if err != nil || body != "" || x.Status() != http.StatusSwitchingProtocols {
+		t.Errorf("%q, %d, %v", body, x.Status(), err)
+	}
+	<-gone // the connection was closed
+	_ = listener.Close()
+	c.CloseIdleConnections()
 }

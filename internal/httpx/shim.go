@@ -70,7 +70,11 @@ func (s *shim) request(req *http.Request, x *Exchange) (*http.Request, error) {
 func (s *shim) response(ctx context.Context, resp *http.Response, x *Exchange) {
 	x.answered(resp)
 	switch {
-	case resp.Body == nil || resp.Body == http.NoBody || resp.StatusCode < 200:
+	case resp.Body == nil || resp.Body == http.NoBody:
+	case resp.StatusCode < 200:
+		// A 101 hands over the bare connection, which no context ends any more. Nothing here ever asks for one.
+		_ = resp.Body.Close()
+		replaceBody(resp, nil)
 	case resp.StatusCode >= 300:
 		text := readErrorBody(ctx, resp.Body)
 		x.failed(text)

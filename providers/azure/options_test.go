@@ -251,3 +251,25 @@ func TestANilRequestIsInvalid(t *testing.T) {
 	_, err := unary(t, serve(t, reply(200, ok)).provider(t), nil)
 	badField(t, err, llm.ErrInvalid, "request")
 }
+
+// The service refuses JSON without a schema unless the prompt names it: then the request is mended and the
+// answer says so.
+func TestAnyObjectAlwaysNamesJSON(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		system, prompt, want string
+		warnings             int
+	}{
+		{"", "give me a list", `[{"role":"system","content":"Answer with a JSON object."},{"role":"user","content":"give me a list"}]`, 1},
+		{"Be short.", "give me a list", `[{"role":"system","content":"Be short.\n\nAnswer with a JSON object."},{"role":"user","content":"give me a list"}]`, 1},
+		{"", "as Json, please", `[{"role":"user","content":"as Json, please"}]`, 0},
+		{"JSON only", "hello", `[{"role":"system","content":"JSON only"},{"role":"user","content":"hello"}]`, 0},
+	}
+	for _, tt := range tests {
+		got, resp := sent(t, &llm.Request{System: tt.system, Messages: []llm.Message{llm.User(tt.prompt)}, Output: &llm.Schema{}})
+		want(t, got, map[string]string{"messages": tt.want})
+		if len(resp.Warnings) != tt.warnings {
+			t.Errorf("%q, %q: warnings %+v", tt.system, tt.prompt, resp.Warnings)
+		}
+	}
+}

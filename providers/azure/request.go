@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -22,6 +23,7 @@ type encoder struct {
 	body     body
 	extra    members
 	names    names
+	hint     string // behind the system prompt
 	warnings []llm.Warning
 }
 
@@ -168,6 +170,10 @@ func (e *encoder) output() error {
 		return nil
 	case len(s.JSON) == 0:
 		e.body.ResponseFormat = &responseFormat{Type: "json_object"}
+		if !mentionsJSON(e.req) {
+			e.hint = "Answer with a JSON object."
+			e.warn("changed", "system", "the service refuses JSON without a schema unless the prompt names it; a sentence was added")
+		}
 		return nil
 	case !e.form.schemas:
 		return llm.Unsupported("output.json", "needs an api-version of 2024-08-01 or later", "use a newer api_version")
@@ -183,11 +189,21 @@ func (e *encoder) output() error {
 	return nil
 }
 
+// mentionsJSON reports whether the word that json_object needs stands anywhere in the prompt.
+func mentionsJSON(r *llm.Request) bool {
+	says := func(text string) bool { return strings.Contains(strings.ToLower(text), "json") }
+	return says(r.System) || slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return says(m.Text()) })
+}
+
 // messages turns system prompt and messages into the list of the wire.
 func (e *encoder) messages() error {
 	list := make([]message, 0, len(e.req.Messages)+1)
-	if e.req.System != "" {
-		list = append(list, message{Role: "system", Content: e.req.System})
+	system := e.req.System
+	if system != "" && e.hint != "" {
+		system += "\n\n"
+	}
+	if system += e.hint; system != "" {
+		list = append(list, message{Role: "system", Content: system})
 	}
 	for i := range e.req.Messages {
 		m := &e.req.Messages[i]

@@ -13,7 +13,10 @@ import (
 // failure is the service's own response for an error of a script. Status, Code and Message of the error replace
 // what its Kind stands for.
 func (c *call) failure(e *llm.Error) *refusal {
-	r := c.kindFailure(e)
+	r := c.azureFailure(e)
+	if !c.azure() {
+		r = c.openAIFailure(e)
+	}
 	if e.Code != "" || e.Message != "" {
 		r.body = replaceWords(r.body, e.Code, e.Message)
 	}
@@ -30,14 +33,16 @@ func (c *call) failure(e *llm.Error) *refusal {
 	}
 	if e.RequestID != "" {
 		r.header.Set("X-Request-Id", e.RequestID)
-		r.header.Set("Apim-Request-Id", e.RequestID)
+		if c.azure() {
+			r.header.Set("Apim-Request-Id", e.RequestID)
+		}
 	}
 	return r
 }
 
-// kindFailure: 401, 404 and the innererror of a filtered prompt are recorded, the 429s, the 408, the 500 and
-// the window reported, the text of the 503 is unverified.
-func (c *call) kindFailure(e *llm.Error) *refusal {
+// azureFailure is what Azure says for an error. 401, 404 and the innererror of a filtered prompt are recorded,
+// the 429s, the 408, the 500 and the window reported, the text of the 503 is unverified.
+func (c *call) azureFailure(e *llm.Error) *refusal {
 	switch kindFor(e) {
 	case llm.ErrInvalid, llm.ErrUnsupported:
 		return invalid("", "", "Invalid request.")
@@ -55,9 +60,7 @@ func (c *call) kindFailure(e *llm.Error) *refusal {
 	case llm.ErrRateLimited:
 		return c.throttled(e)
 	case llm.ErrQuotaExceeded:
-		return refuse(http.StatusTooManyRequests, "insufficient_quota", "", "insufficient_quota", "You exceeded your "+
-			"current quota, please check your plan and billing details. For more information on this error, read the "+
-			"docs: https://platform.openai.com/docs/guides/error-codes/api-errors.")
+		return outOfQuota()
 	case llm.ErrTimeout:
 		return gateway(http.StatusRequestTimeout, "Timeout", "The operation was timeout.")
 	case llm.ErrUnavailable:

@@ -96,8 +96,7 @@ func (s *Server) checkOpenAIKey(token string) *refusal {
 	case s.accepts(token, s.opts.Key), s.accepts(token, s.opts.Token):
 		return nil
 	default:
-		return refuse(http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key",
-			"Incorrect API key provided: ***. You can find your API key at https://platform.openai.com/account/api-keys.")
+		return wrongOpenAIKey()
 	}
 }
 
@@ -143,6 +142,5 @@ func (s *Server) checkModel(c *call) *refusal {
 		return gateway(http.StatusNotFound, "DeploymentNotFound", "The API deployment for this resource does not "+
 			"exist. If you created the deployment within the last 5 minutes, please wait a moment and try again.")
 	}
-	return refuse(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
-		"The model `"+c.asked+"` does not exist or you do not have access to it.")
+	return unknownModel(c.asked)
 }

@@ -35,6 +35,10 @@ type Options struct {
 	Script []Turn
 	// Next, if set, gives the answers instead of Script and Raw. Calls overlap.
 	Next func(Request) Turn
+	// Improvise gives steps without a Response one that fits the request, as a model would: a call of a tool
+	// where it has to call one, or may and has no result of a tool yet; JSON that fits the schema where it is
+	// asked for that; and else a text.
+	Improvise bool
 	// Key and Token are the only credentials taken; both empty: any.
 	Key, Token string
 	// Deployments maps the names of deployments to their models. Nil: every name is one, and its model too.
@@ -121,18 +125,35 @@ func (s *Server) serve(x *cloud.Exchange) {
 		text = ordered
 	}
 	fault, err := cloud.ParseFault(text)
-	switch {
-	case err != nil:
+	if err == nil && turn.Reply != nil {
+		err = fault.Suits(turn.Reply)
+	}
+	if err != nil {
 		x.Play(badFault(err).reply(c))
-	case turn.Reply != nil:
-		x.Play(fault.Reply(*turn.Reply, ping))
-	default:
+		return
+	}
+	var r Reply
+	switch {
+	case turn.Reply == nil:
 		if no := s.check(c); no != nil {
-			x.Play(no.reply(c))
+			x.Play(no.reply(c)) // no fault bends a refusal
 			return
 		}
-		x.Play(fault.Reply(c.play(fault.Step(turn.Step)), ping))
+		r = c.play(s.step(c, fault.Step(turn.Step)))
+	case fault.Fails(): // in place of the bytes
+		r = c.play(fault.Step(llmtest.Step{}))
+	default:
+		r = fault.Exact(*turn.Reply)
 	}
+	x.Play(fault.Reply(r, ping))
+}
+
+// step is a step of the script with what the server adds to it.
+func (s *Server) step(c *call, step llmtest.Step) llmtest.Step {
+	if s.opts.Improvise && step.Response == nil && (step.Error == nil || step.Error.Partial == nil) {
+		step.Response = c.improvise()
+	}
+	return step
 }
 
 func (s *Server) turn(x *cloud.Exchange) Turn {

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -13,43 +14,87 @@ import (
 	"github.com/punctual-llm/punctual/llmtest"
 )
 
-// TestErrorsOfEachKind: a step that fails is the service's own error, and llm.HTTPError reads it back.
+// TestErrorsOfEachKind: a step that fails is the service's own error, in the form of the path that was asked,
+// and llm.HTTPError reads it back.
 func TestErrorsOfEachKind(t *testing.T) {
 	tests := []struct {
-		err    llm.Error
-		status int
-		code   string
-		kind   llm.Kind // that llm.HTTPError makes of it; "": the same
+		err          llm.Error
+		status       int
+		azure, their string   // codes: of Azure, and of OpenAI itself
+		kind         llm.Kind // that llm.HTTPError makes of it; "": the same
 	}{
-		{llm.Error{Kind: llm.ErrInvalid}, 400, "", ""},
-		{llm.Error{Kind: llm.ErrUnsupported}, 400, "", llm.ErrInvalid},
-		{llm.Error{Kind: llm.ErrAuth}, 401, "401", ""},
-		{llm.Error{Kind: llm.ErrNotFound}, 404, "DeploymentNotFound", ""},
-		{llm.Error{Kind: llm.ErrContextTooLong}, 400, "context_length_exceeded", ""},
-		{llm.Error{Kind: llm.ErrContentFiltered}, 400, "content_filter", ""},
-		{llm.Error{Kind: llm.ErrRateLimited}, 429, "429", ""},
-		{llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 1500 * time.Millisecond}, 429, "429", ""},
-		{llm.Error{Kind: llm.ErrQuotaExceeded}, 429, "insufficient_quota", ""},
-		{llm.Error{Kind: llm.ErrTimeout}, 408, "Timeout", ""},
-		{llm.Error{Kind: llm.ErrUnavailable}, 503, "ServiceUnavailable", ""},
-		{llm.Error{Kind: llm.ErrUnknown}, 500, "", llm.ErrUnavailable},
-		{llm.Error{Status: 504}, 504, "Timeout", llm.ErrTimeout},
-		{llm.Error{Status: 502}, 502, "", llm.ErrUnavailable},
-		{llm.Error{Kind: llm.ErrUnavailable, Status: 529, Code: "overloaded", Message: "busy"}, 529, "overloaded", ""},
+		{llm.Error{Kind: llm.ErrInvalid}, 400, "", "", ""},
+		{llm.Error{Kind: llm.ErrUnsupported}, 400, "", "", llm.ErrInvalid},
+		{llm.Error{Kind: llm.ErrAuth}, 401, "401", "invalid_api_key", ""},
+		{llm.Error{Kind: llm.ErrNotFound}, 404, "DeploymentNotFound", "model_not_found", ""},
+		{llm.Error{Kind: llm.ErrContextTooLong}, 400, "context_length_exceeded", "context_length_exceeded", ""},
+		{llm.Error{Kind: llm.ErrContentFiltered}, 400, "content_filter", "content_policy_violation", ""},
+		{llm.Error{Kind: llm.ErrRateLimited}, 429, "429", "rate_limit_exceeded", ""},
+		{llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 1500 * time.Millisecond}, 429, "429", "rate_limit_exceeded", ""},
+		{llm.Error{Kind: llm.ErrQuotaExceeded}, 429, "insufficient_quota", "insufficient_quota", ""},
+		{llm.Error{Kind: llm.ErrTimeout}, 408, "Timeout", "timeout", ""},
+		{llm.Error{Kind: llm.ErrUnavailable}, 503, "ServiceUnavailable", "", ""},
+		{llm.Error{Kind: llm.ErrUnknown}, 500, "", "", llm.ErrUnavailable},
+		{llm.Error{Status: 504}, 504, "Timeout", "timeout", llm.ErrTimeout},
+		{llm.Error{Status: 502}, 502, "", "", llm.ErrUnavailable},
+		{llm.Error{Kind: llm.ErrUnavailable, Status: 529, Code: "overloaded", Message: "busy"}, 529, "overloaded", "overloaded", ""},
 	}
 	for _, test := range tests {
-		for _, body := range []string{hello, helloStream} {
-			s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&test.err)}}})
-			resp, text, err := request{body: body}.answer(t.Context(), t, s)
-			if err != nil {
-				t.Fatal(err)
+		for _, path := range []string{deploymentPath, azureV1Path, modelsPath, openAIPath, compatiblePat} {
+			for _, body := range []string{hello, helloStream} {
+				s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&test.err)}}})
+				resp, text, err := request{path: path, body: body}.answer(t.Context(), t, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				code := test.azure
+				if path == openAIPath || path == compatiblePat {
+					code = test.their
+					checkOpenAIForm(t, resp, text)
+				}
+				if e := errorOf(t, text); resp.StatusCode != test.status || e.Code != code || test.err.Message != "" && e.Message != test.err.Message {
+					t.Errorf("%s: %+v: %d %s", path, test.err, resp.StatusCode, text)
+				}
+				got := llm.HTTPError(resp.StatusCode, resp.Header, []byte(text))
+				if want := cmpOr(test.kind, test.err.Kind); got.Kind != want || got.RetryAfter != test.err.RetryAfter {
+					t.Errorf("%s: %+v is read back as %s, %s", path, test.err, got.Kind, got.RetryAfter)
+				}
 			}
-			if e := errorOf(t, text); resp.StatusCode != test.status || e.Code != test.code || test.err.Message != "" && e.Message != test.err.Message {
-				t.Errorf("%+v: %d %s", test.err, resp.StatusCode, text)
+		}
+	}
+}
+
+// checkOpenAIForm: an error of OpenAI's own has four members, two of which may be null, and says nothing of Azure.
+func checkOpenAIForm(t *testing.T, resp *http.Response, body string) {
+	t.Helper()
+	var outer map[string]map[string]*string
+	if err := json.Unmarshal([]byte(body), &outer); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	e := outer["error"]
+	_, param := e["param"]
+	_, code := e["code"]
+	if len(outer) != 1 || len(e) != 4 || e["message"] == nil || e["type"] == nil || !param || !code {
+		t.Errorf("not of OpenAI's form: %s", body)
+	}
+	if strings.Contains(strings.ToLower(body), "azure") || resp.Header.Get("Apim-Request-Id") != "" {
+		t.Errorf("it speaks of Azure: %v %s", resp.Header, body)
+	}
+}
+
+// TestErrorsInsideAnAnswerHaveTheFormOfThePath: in the middle of a stream, and in place of a body.
+func TestErrorsInsideAnAnswerHaveTheFormOfThePath(t *testing.T) {
+	s := start(t, nil)
+	for path, code := range map[string]string{deploymentPath: "429", azureV1Path: "429", openAIPath: "rate_limit_exceeded", compatiblePat: "rate_limit_exceeded"} {
+		for body, want := range map[string]string{hello: "", helloStream: "error " + code} {
+			r := ordered("error=rate_limited,at=stream")
+			r.path, r.body = path, body
+			resp, text, err := r.answer(t.Context(), t, s)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %v %d", path, err, resp.StatusCode)
 			}
-			got := llm.HTTPError(resp.StatusCode, resp.Header, []byte(text))
-			if want := cmpOr(test.kind, test.err.Kind); got.Kind != want || got.RetryAfter != test.err.RetryAfter {
-				t.Errorf("%+v is read back as %s, %s", test.err, got.Kind, got.RetryAfter)
+			if want == "" && errorOf(t, text).Code != code || want != "" && !strings.HasSuffix(digests(t, text), want) {
+				t.Errorf("%s: %s", path, text)
 			}
 		}
 	}
