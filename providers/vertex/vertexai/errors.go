@@ -1,0 +1,242 @@
+package vertexai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/llm"
+)
+
+// failure is how a call ended.
+func (r *reply) failure(sdkErr error) error {
+	x := r.exchange
+	if sdkErr == io.EOF { //nolint:errorlint // of pull, not wrapped
+		return io.EOF
+	}
+	if errors.Is(sdkErr, errPanic) {
+		return &gemini.Failure{Err: &llm.Error{Kind: llm.ErrBadOutput, Code: "sdk_panic", NotSent: !x.sent.Load(), Err: sdkErr}}
+	}
+	if x.err == nil || x.err == io.EOF { //nolint:errorlint // gRPC's, not wrapped
+		return &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable, Code: "sdk_refused", NotSent: !x.sent.Load(), Err: sdkErr}}
+	}
+	st := status.Convert(x.err)
+	r.atDeadline(st.Code())
+	if e := x.unusable(st); e != nil {
+		return &gemini.Failure{Err: e}
+	}
+	if !x.ended.Load() || st.Message() == io.ErrUnexpectedEOF.Error() { // or it ended inside a message
+		return &gemini.Failure{Err: r.broken(st)}
+	}
+	begun := r.stream && r.pieces > 0
+	f := &gemini.Failure{Err: x.reported(st, begun)}
+	// A status that only says that time is over, or that we left, is no word about the answer.
+	f.Reported = begun && (r.ctx.Err() == nil || st.Code() != codes.Canceled && st.Code() != codes.DeadlineExceeded)
+	return f
+}
+
+// atDeadline waits for the deadline of the call if the service has just given up because of it: grpc-timeout tells it
+// when, and its word may be here before our own clock has moved. Otherwise it would look like a limit of the service.
+func (r *reply) atDeadline(c codes.Code) {
+	const near = 100 * time.Millisecond
+	deadline, ok := r.ctx.Deadline()
+	if !ok || c != codes.DeadlineExceeded && c != codes.Canceled || time.Until(deadline) > near {
+		return
+	}
+	<-r.ctx.Done()
+}
+
+// reported is the service's own status: what HTTP would have said, read as that is read, so that a fault is of one
+// Kind with either engine. An error behind the beginning of an answer is one inside a 200.
+func (x *exchange) reported(st *status.Status, begun bool) *llm.Error {
+	httpStatus := httpStatusOf(st.Code())
+	body := errorBody(st, httpStatus)
+	if begun {
+		httpStatus = http.StatusOK
+	}
+	e := llm.HTTPError(httpStatus, x.headers(), body)
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.RequestInfo); ok && e.RequestID == "" {
+			e.RequestID = word(info.GetRequestId())
+		}
+	}
+	e.Err = callError{codes: st.Code()}
+	return e
+}
+
+// Describe adds what the answer said of itself. When the context ended a call, a status of success says nothing.
+func (r *reply) Describe(e *llm.Error) {
+	x := r.exchange
+	if x == nil || !x.answered.Load() {
+		return
+	}
+	if e.Status == 0 && e.Kind != llm.ErrCanceled && e.Kind != llm.ErrDeadlineExceeded {
+		e.Status = http.StatusOK
+	}
+	if e.RequestID == "" {
+		e.RequestID = llm.HTTPError(http.StatusOK, x.headers(), nil).RequestID
+	}
+}
+
+// headers are those of the answer and of its end.
+func (x *exchange) headers() map[string][]string { return metadata.Join(x.header, x.trailer) }
+
+// maxWord bounds a request's id.
+const maxWord = 128
+
+// word keeps what is printable, and not more than fits into a log.
+func word(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r <= ' ' || r >= 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	return s[:min(len(s), maxWord)]
+}
+
+// canonical are the statuses of HTTP that Google documents for the codes of gRPC. Others are 500.
+var canonical = map[codes.Code]int{
+	codes.Canceled: 499, codes.InvalidArgument: 400, codes.DeadlineExceeded: 504, codes.NotFound: 404,
+	codes.AlreadyExists: 409, codes.PermissionDenied: 403, codes.Unauthenticated: 401, codes.ResourceExhausted: 429,
+	codes.FailedPrecondition: 400, codes.Aborted: 409, codes.OutOfRange: 400, codes.Unimplemented: 501,
+	codes.Unavailable: 503,
+}
+
+func httpStatusOf(c codes.Code) int {
+	if s, ok := canonical[c]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// errorBody is the status as the REST API writes it. Details of types that are not known here are left out.
+func errorBody(st *status.Status, httpStatus int) []byte {
+	var body struct {
+		Error struct {
+			Code    int               `json:"code"`
+			Message string            `json:"message"`
+			Status  string            `json:"status"`
+			Details []json.RawMessage `json:"details,omitempty"`
+		} `json:"error"`
+	}
+	e := &body.Error
+	e.Code, e.Message, e.Status = httpStatus, st.Message(), code.Code(st.Code()).String()
+	for _, d := range st.Proto().GetDetails() {
+		if raw, err := protojson.Marshal(d); err == nil {
+			e.Details = append(e.Details, raw)
+		}
+	}
+	raw, _ := json.Marshal(&body) // text and JSON have no way to fail
+	return raw
+}
+
+// unusable is for an answer that came and that gRPC could not read. nil: that is not what happened. gRPC has no
+// codes of its own for it, only words, and a server in between has the same ones for a request that it could not read.
+func (x *exchange) unusable(st *status.Status) *llm.Error {
+	e := &llm.Error{Kind: llm.ErrBadOutput, Status: http.StatusOK, Err: callError{codes: st.Code()}}
+	switch m := st.Message(); {
+	case strings.HasPrefix(m, "grpc: ") && strings.Contains(m, "larger than max"):
+		e.Code = "answer_too_large"
+		if !x.answered.Load() {
+			e.Kind, e.Status, e.Code = llm.ErrContextTooLong, http.StatusRequestEntityTooLarge, "request_too_large"
+		}
+	case strings.HasPrefix(m, "cardinality violation"):
+		e.Code = "empty_body"
+	case strings.HasPrefix(m, "grpc: failed to"):
+		e.Code = "malformed_answer"
+	default:
+		return nil
+	}
+	return e
+}
+
+// broken is for a call that ended without a word of the service.
+func (r *reply) broken(st *status.Status) *llm.Error {
+	x := r.exchange
+	if e := foreign(st); e != nil {
+		return e
+	}
+	e := &llm.Error{Kind: llm.ErrConnection, NotSent: !x.sent.Load(), Err: causeOf(st)}
+	if x.answered.Load() {
+		e.Code = "body_cut"
+		if r.stream {
+			e.Kind, e.Code = llm.ErrInterrupted, "stream_cut"
+		}
+	}
+	return e
+}
+
+// foreign is an answer that is not gRPC: a proxy's, most of the time. gRPC hands over its status and the beginning of
+// its body in a text. nil: that is not what happened.
+func foreign(st *status.Status) *llm.Error {
+	text, ok := strings.CutPrefix(st.Message(), "unexpected HTTP status code received from server: ")
+	if !ok {
+		return nil
+	}
+	number, _, _ := strings.Cut(text, " ")
+	httpStatus, _ := strconv.Atoi(number) // it is one: gRPC wrote it
+	_, quoted, _ := strings.Cut(text, "\ndata: ")
+	body, _ := strconv.Unquote(quoted)
+	e := llm.HTTPError(httpStatus, nil, []byte(body))
+	if httpStatus < http.StatusMultipleChoices {
+		e = &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Status: httpStatus}
+	}
+	e.Err = callError{codes: st.Code()}
+	return e
+}
+
+// callError stands for gRPC's error, whose text may echo a prompt or hold an address.
+type callError struct {
+	codes codes.Code
+	cause error // nil, or what is known of the connection
+}
+
+// Error names the code.
+func (e callError) Error() string { return fmt.Sprintf("vertexai: gRPC call failed with %s", e.codes) }
+
+// Unwrap returns the cause.
+func (e callError) Unwrap() error { return e.cause }
+
+// GRPCStatus lets status.FromError and status.Code find the code.
+func (e callError) GRPCStatus() *status.Status { return status.New(e.codes, e.Error()) }
+
+// causes are what gRPC's words for a broken connection stand for.
+var causes = []struct {
+	words string
+	err   error
+}{
+	{"no such host", &net.DNSError{Err: "no such host", IsNotFound: true}},
+	{"produced zero addresses", &net.DNSError{Err: "no such host", IsNotFound: true}},
+	{"connection refused", syscall.ECONNREFUSED},
+	{"connection reset", syscall.ECONNRESET},
+	{"network is unreachable", syscall.ENETUNREACH},
+	{"broken pipe", syscall.EPIPE},
+	{"EOF", io.ErrUnexpectedEOF},
+	{"closed network connection", net.ErrClosed},
+}
+
+// causeOf finds the cause of a broken connection, which gRPC keeps as text only.
+func causeOf(st *status.Status) error {
+	for _, c := range causes {
+		if strings.Contains(st.Message(), c.words) {
+			return callError{codes: st.Code(), cause: c.err}
+		}
+	}
+	return callError{codes: st.Code()}
+}
