@@ -10,7 +10,7 @@
 //
 // # What it is for
 //
-// It is for those who want gRPC or this library; a stream also costs about a quarter less than with the default
+// It is for those who want gRPC or this library; a stream also allocates a quarter less than with the default
 // engine. The library itself is at its end: Google deprecated it on 24 June 2025 and announced its removal for
 // 24 June 2026; it still builds, and gets no fixes. Its types hold less than the wire: thoughts become text,
 // signatures, ids and cached tokens are lost, and parts it does not know make it panic. So interceptors put our own
