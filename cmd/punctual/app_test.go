@@ -20,6 +20,8 @@ import (
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+	simbedrock "github.com/punctual-llm/punctual/llmtest/cloud/bedrock"
+	simvertex "github.com/punctual-llm/punctual/llmtest/cloud/vertex"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -99,6 +101,10 @@ func TestWrongUse(t *testing.T) {
 		{"a flag without its value", "generate -o", good, "", 2, []string{"flag needs an argument"}},
 		{"json and stream", "generate -json -stream x", good, "", 2, []string{"leave -stream out"}},
 		{"no provider", "generate x", nil, "", 3, []string{"no provider", "AZURE_OPENAI_ENDPOINT", "punctual generate -demo"}},
+		{"a model at Bedrock without a region", "generate x", map[string]string{envBedrockModel: "m"}, "", 3, []string{"LLM_BEDROCK_MODEL is set, but AWS_REGION is not", "next: export AWS_REGION="}},
+		{"a model at Vertex without a project", "generate x", map[string]string{envVertexModel: "m"}, "", 3, []string{"LLM_VERTEX_MODEL is set, but GOOGLE_CLOUD_PROJECT is not"}},
+		{"a Bedrock endpoint that is no address", "generate x", map[string]string{envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1", envBedrockEndpoint: "here"}, "", 3, []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME: ", "next: "}},
+		{"a Vertex endpoint that is no address", "generate x", map[string]string{envVertexModel: "gemini-2.5-flash", envVertexProject: "p", envVertexEndpoint: "here"}, "", 3, []string{"GOOGLE_VERTEX_BASE_URL: ", "next: "}},
 		{"no key", "generate x", with(envAzureKey, ""), "", 3, []string{"AZURE_OPENAI_API_KEY is not", "next: export AZURE_OPENAI_API_KEY="}},
 		{"no deployment", "generate x", with(envAzureDeployment, ""), "", 3, []string{"AZURE_OPENAI_DEPLOYMENT is not"}},
 		{"an endpoint that is no address", "generate x", with(envAzureEndpoint, "myresource"), "", 3, []string{"AZURE_OPENAI_ENDPOINT: is no http or https address", "next: "}},
@@ -285,6 +291,36 @@ func TestGenerateAnswers(t *testing.T) {
 	}
 	if last := string(requests[3].Body); !strings.Contains(last, `"be short"`) || !strings.Contains(last, `"max_completion_tokens":50`) {
 		t.Errorf("the last request: %s", last)
+	}
+}
+
+// TestGenerateAsksTheProvidersInTurn: all three are found in the environment, and a call crosses vendors.
+func TestGenerateAsksTheProvidersInTurn(t *testing.T) {
+	_, env := account(t, &simazure.Options{Script: turns(llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}))})
+	b := simbedrock.StartOptions(&simbedrock.Options{Script: turns(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited}))})
+	t.Cleanup(b.Close)
+	v := simvertex.StartOptions(&simvertex.Options{Script: turns(llmtest.Text("from the third")), APIKey: secret})
+	t.Cleanup(v.Close)
+	for name, value := range map[string]string{
+		envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1", envBedrockEndpoint: b.URL,
+		envVertexModel: simulatedGemini, envVertexProject: "p", envVertexEndpoint: v.URL, envVertexKey: secret,
+	} {
+		env[name] = value
+	}
+	targets, err := environmentTargets(func(name string) string { return env[name] })
+	if err != nil || len(targets) != 3 {
+		t.Fatalf("%d targets, %v", len(targets), err)
+	}
+	closeTargets(targets)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIASIMULATED")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	status, stdout, stderr := command(t.Context(), env, "", "generate", "-json", prompt)
+	var resp llm.Response
+	if err := json.Unmarshal([]byte(stdout), &resp); err != nil || status != 0 || resp.Target != "vertex" || resp.Text() != "from the third" {
+		t.Fatalf("%d, %v: %s %s", status, err, stdout, stderr)
+	}
+	if len(resp.Attempts) != 3 || resp.Attempts[0].Kind != llm.ErrUnavailable || resp.Attempts[1].Kind != llm.ErrRateLimited {
+		t.Errorf("%+v", resp.Attempts)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/punctual-llm/punctual/fallback"
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 	"github.com/punctual-llm/punctual/policy"
 )
 
@@ -102,26 +102,26 @@ func (d *demonstration) run(ctx context.Context) error {
 	triage, _ := plans.For(llm.Triage)
 	orchestration, _ := plans.For(llm.Orchestration)
 	generation, _ := plans.For(llm.Generation)
-	d.say(`Three simulated Azure accounts on 127.0.0.1: the real wire protocol, no keys,
-no network. azure-eu hangs, azure-us throttles, azure-asia answers. Limits are
-1/%d of the defaults: an attempt of triage %s, orchestration %s,
-generation %s; call 3 sets a limit to first content, too.
+	d.say(`Three simulated clouds on 127.0.0.1: real wire protocols, no keys, no network.
+azure hangs, bedrock throttles, vertex answers. Limits are 1/%d of the defaults:
+an attempt of triage %s, orchestration %s, generation %s; call 3
+sets a limit to first content, too.
 
   # no content yet   = content arriving   . waiting   x cut by a limit
-  Below each attempt: what the log of that account's server says of it.
+  Below each attempt: what the log of that cloud's server says of it.
 `, demoScale, span(triage.Limits.Attempt), span(orchestration.Limits.Attempt),
 		span(generation.Limits.Attempt))
 
 	throttle := llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 6 * time.Second})
 	accounts := []*simulated{
-		newSimulatedAt("azure-eu", d.start, llmtest.Hang()),
-		newSimulatedAt("azure-us", d.start, throttle),
-		newSimulatedAt("azure-asia", d.start, demoAnswer(llm.Triage), demoAnswer(llm.Orchestration), demoAnswer(llm.Generation)),
+		simulatedAzure("azure", d.start, llmtest.Hang()),
+		simulatedBedrock("bedrock", d.start, throttle),
+		simulatedVertex("vertex", d.start, demoAnswer(llm.Triage), demoAnswer(llm.Orchestration), demoAnswer(llm.Generation)),
 	}
 	hanging := []*simulated{
-		newSimulatedAt("azure-eu", d.start, llmtest.Hang()),
-		newSimulatedAt("azure-us", d.start, llmtest.Hang()),
-		newSimulatedAt("azure-asia", d.start, llmtest.Hang()),
+		simulatedAzure("azure", d.start, llmtest.Hang()),
+		simulatedBedrock("bedrock", d.start, llmtest.Hang()),
+		simulatedVertex("vertex", d.start, llmtest.Hang()),
 	}
 	defer closeAll(append(accounts[:3:3], hanging...))
 	answering, err := demoClient(accounts, plans)
@@ -146,7 +146,7 @@ generation %s; call 3 sets a limit to first content, too.
 
 func closeAll(accounts []*simulated) {
 	for _, s := range accounts {
-		s.close()
+		s.server.Close()
 	}
 }
 
@@ -207,7 +207,7 @@ func (d *demonstration) call(ctx context.Context, n int, c demoCall, client *llm
 		before[i] = len(s.server.Requests())
 	}
 	o := d.watch(ctx, client, c)
-	var logs []simazure.Request
+	var logs []cloud.Request
 	var err error
 	if ctx.Err() == nil {
 		logs, err = serverLogs(ctx, accounts, before, o.trail)
@@ -222,7 +222,7 @@ func (d *demonstration) call(ctx context.Context, n int, c demoCall, client *llm
 }
 
 // judge counts a call, shows it, and remembers what was not as promised.
-func (d *demonstration) judge(n int, c demoCall, o *outcomeOf, logs []simazure.Request) error {
+func (d *demonstration) judge(n int, c demoCall, o *outcomeOf, logs []cloud.Request) error {
 	faults := d.count(c, o, logs)
 	for _, f := range faults {
 		d.faults = append(d.faults, fmt.Sprintf("call %d %s", n, f))
@@ -233,10 +233,11 @@ func (d *demonstration) judge(n int, c demoCall, o *outcomeOf, logs []simazure.R
 func demoClient(accounts []*simulated, plans policy.Plans) (*llm.Client, error) {
 	targets := make([]fallback.Target, len(accounts))
 	for i, s := range accounts {
-		var err error
-		if targets[i], err = s.target(); err != nil {
+		t, err := s.open()
+		if err != nil {
 			return nil, err
 		}
+		targets[i] = *t
 	}
 	return fallback.NewClient(targets, &fallback.Options{Plans: plans})
 }
@@ -303,10 +304,10 @@ func runDemoCall(ctx context.Context, client *llm.Client, c demoCall) *outcomeOf
 
 // serverLogs finds for each attempt what its server saw. A server hears a little later than the client that
 // the client left, so it is waited for.
-func serverLogs(ctx context.Context, accounts []*simulated, seen []int, trail []llm.Attempt) ([]simazure.Request, error) {
+func serverLogs(ctx context.Context, accounts []*simulated, seen []int, trail []llm.Attempt) ([]cloud.Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
-	logs := make([]simazure.Request, len(trail))
+	logs := make([]cloud.Request, len(trail))
 	for i := range trail {
 		for j, s := range accounts {
 			if s.name != trail[i].Target {
@@ -323,7 +324,7 @@ func serverLogs(ctx context.Context, accounts []*simulated, seen []int, trail []
 }
 
 // show prints a call as text, or as one JSON object for each attempt and one for the call.
-func (d *demonstration) show(n int, c demoCall, o *outcomeOf, logs []simazure.Request, faults []string) error {
+func (d *demonstration) show(n int, c demoCall, o *outcomeOf, logs []cloud.Request, faults []string) error {
 	if d.json {
 		return d.showJSON(n, c, o, logs, faults)
 	}
@@ -375,7 +376,7 @@ func (d *demonstration) close() error {
 	}
 	d.say(`
 Next: punctual generate -demo "Hello"   a call of your own, simulated
-      punctual sim -- COMMAND           your program against simulated accounts
+      punctual sim -- COMMAND           your program against simulated clouds
       README.md                         the same from Go
 `)
 	if len(d.faults) > 0 {

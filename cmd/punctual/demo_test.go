@@ -34,7 +34,7 @@ func normalised(text string) string {
 		switch {
 		case strings.Contains(line, ": no end yet, "):
 			continue
-		case strings.HasPrefix(line, "  azure-") && strings.Contains(line, "|"):
+		case strings.HasPrefix(line, "  ") && strings.Count(line, "|") == 2:
 			name, rest, _ := strings.Cut(line, "|")
 			bar, rest, _ := strings.Cut(rest, "|")
 			bar = barCells.ReplaceAllStringFunc(bar, func(run string) string { return run[:1] })
@@ -57,7 +57,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("exit status %d, %s", status, stderr)
 	}
 	golden(t, "demo.txt", normalised(stdout))
-	if !regexp.MustCompile(`(?m)^  azure-eu: no end yet, 2\.\d\d s of 4\.50 s$`).MatchString(stdout) {
+	if !regexp.MustCompile(`(?m)^  azure: no end yet, 2\.\d\d s of 4\.50 s$`).MatchString(stdout) {
 		t.Errorf("the call that hangs for 4.5 s has no heartbeat:\n%s", stdout)
 	}
 	for line := range strings.Lines(stdout) {
@@ -159,7 +159,7 @@ func TestDemoJSON(t *testing.T) {
 		var end time.Time
 		for j, l := range attempts[call.Call] {
 			checkAttempt(t, l, requests)
-			if want := []string{"azure-eu", "azure-us", "azure-asia"}[j]; l.Attempt.Target != want || l.Attempt.Start.Before(end) {
+			if want := []string{"azure", "bedrock", "vertex"}[j]; l.Attempt.Target != want || l.Attempt.Start.Before(end) {
 				t.Errorf("call %d asks %s at %s, want %s after %s", call.Call, l.Attempt.Target, l.Attempt.Start, want, end)
 			}
 			end = l.Attempt.Start.Add(seconds(t, l.Attempt.Took))
@@ -179,6 +179,13 @@ func TestDemoJSON(t *testing.T) {
 }
 
 // checkAttempt compares an attempt with its request.
+// demoPaths are where the paths of the three wires begin.
+var demoPaths = map[string]string{
+	"azure":   "/openai/deployments/gpt-4o/chat/completions",
+	"bedrock": "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse",
+	"vertex":  "/v1beta1/projects/simulated-project/locations/global/publishers/google/models/gemini-2.5-flash:",
+}
+
 func checkAttempt(t *testing.T, l demoLine, requests map[string]int) {
 	t.Helper()
 	a, r := l.Attempt, l.Server
@@ -191,7 +198,7 @@ func checkAttempt(t *testing.T, l demoLine, requests map[string]int) {
 		status = 200
 	}
 	switch {
-	case r.N != requests[a.Target], r.Path != "/openai/deployments/gpt-4o/chat/completions", r.Stream != (l.Call == 3):
+	case r.N != requests[a.Target], !strings.HasPrefix(r.Path, demoPaths[a.Target]), r.Stream != (l.Call == 3):
 		t.Errorf("call %d, %s: it is request %d, want %d: %+v", l.Call, a.Target, r.N, requests[a.Target], r)
 	case r.Status != status, r.Gone != cut, cut && r.Status != 0:
 		t.Errorf("call %d, %s: the client has %d (cut: %t), the server %d (gone: %t)", l.Call, a.Target, status, cut, r.Status, r.Gone)
@@ -239,7 +246,7 @@ func TestDemoInterruptedOnATerminal(t *testing.T) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			asJSON := len(args) > 1
-			out := &screen{want: "\r  azure-eu: no end yet, 0.", seen: make(chan struct{})}
+			out := &screen{want: "\r  azure: no end yet, 0.", seen: make(chan struct{})}
 			var errOut bytes.Buffer
 			a := &app{stdin: strings.NewReader(""), stdout: out, stderr: &errOut, getenv: func(string) string { return "" }, terminal: true}
 			ctx, cancel := context.WithTimeout(t.Context(), demoTime)
@@ -281,7 +288,7 @@ func TestDemoInterruptedOnATerminal(t *testing.T) {
 				return
 			}
 			last := rows(text)
-			if n := len(last); n < 3 || !regexp.MustCompile(`^  azure-eu \|#+ *\| 0\.\d\d s  canceled$`).MatchString(last[n-2]) {
+			if n := len(last); n < 3 || !regexp.MustCompile(`^  azure \|#+ *\| 0\.\d\d s  canceled$`).MatchString(last[n-2]) {
 				t.Errorf("the trail so far is missing:\n%s", strings.Join(last, "\n"))
 			}
 			if strings.Contains(strings.Join(last, "\n"), "no end yet") {
@@ -299,9 +306,9 @@ func TestDemoNoticesWhatIsNotAsPromised(t *testing.T) {
 	good := func() (*outcomeOf, []simazure.Request) {
 		o := &outcomeOf{resp: &llm.Response{Usage: llm.Usage{Output: 38}}, took: 910 * ms}
 		o.trail = trailOf(
-			llm.Attempt{Target: "azure-eu", Took: 500 * ms, Kind: llm.ErrTimeout, Bound: llm.BoundAttempt},
-			llm.Attempt{Target: "azure-us", Took: 10 * ms, Kind: llm.ErrRateLimited, Status: 429},
-			llm.Attempt{Target: "azure-asia", Took: 400 * ms},
+			llm.Attempt{Target: "azure", Took: 500 * ms, Kind: llm.ErrTimeout, Bound: llm.BoundAttempt},
+			llm.Attempt{Target: "bedrock", Took: 10 * ms, Kind: llm.ErrRateLimited, Status: 429},
+			llm.Attempt{Target: "vertex", Took: 400 * ms},
 		)
 		return o, []simazure.Request{
 			{N: 1, Took: 500 * ms, Gone: true},
@@ -321,12 +328,12 @@ func TestDemoNoticesWhatIsNotAsPromised(t *testing.T) {
 		{"no answer", func(o *outcomeOf, _ []simazure.Request) {
 			o.resp, o.err = nil, &llm.Error{Kind: llm.ErrUnavailable}
 		}, "ended with unavailable instead of an answer", 0},
-		{"another status", func(_ *outcomeOf, r []simazure.Request) { r[1].Status = 503 }, "is told in two ways: azure-us: the client tells of status 429, the server of 503", 0},
-		{"an answer that the server did not give", func(_ *outcomeOf, r []simazure.Request) { r[2].Status = 0 }, "is told in two ways: azure-asia: the client tells of status 200, the server of 0", 0},
-		{"a cut that the server did not see", func(_ *outcomeOf, r []simazure.Request) { r[0].Gone = false }, "is told in two ways: azure-eu: cut by the client: true, seen by the server: false", 0},
-		{"a client that left by itself", func(_ *outcomeOf, r []simazure.Request) { r[2].Gone = true }, "is told in two ways: azure-asia: cut by the client: false, seen by the server: true", 0},
-		{"another time", func(_ *outcomeOf, r []simazure.Request) { r[2].Took = 900 * ms }, "is told in two ways: azure-asia: the client waited 0.40 s, the server worked 0.90 s", 0},
-		{"another order", func(_ *outcomeOf, r []simazure.Request) { r[2].Time = 0 }, "is told in two ways: azure-asia: the client began at 0.51 s, the server at 0.00 s", 0},
+		{"another status", func(_ *outcomeOf, r []simazure.Request) { r[1].Status = 503 }, "is told in two ways: bedrock: the client tells of status 429, the server of 503", 0},
+		{"an answer that the server did not give", func(_ *outcomeOf, r []simazure.Request) { r[2].Status = 0 }, "is told in two ways: vertex: the client tells of status 200, the server of 0", 0},
+		{"a cut that the server did not see", func(_ *outcomeOf, r []simazure.Request) { r[0].Gone = false }, "is told in two ways: azure: cut by the client: true, seen by the server: false", 0},
+		{"a client that left by itself", func(_ *outcomeOf, r []simazure.Request) { r[2].Gone = true }, "is told in two ways: vertex: cut by the client: false, seen by the server: true", 0},
+		{"another time", func(_ *outcomeOf, r []simazure.Request) { r[2].Took = 900 * ms }, "is told in two ways: vertex: the client waited 0.40 s, the server worked 0.90 s", 0},
+		{"another order", func(_ *outcomeOf, r []simazure.Request) { r[2].Time = 0 }, "is told in two ways: vertex: the client began at 0.51 s, the server at 0.00 s", 0},
 	}
 	for _, tt := range tests {
 		for _, asJSON := range []bool{false, true} {

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 )
 
 // demoAttemptJSON is a line of `punctual demo -json`: an attempt, and what the server saw of it.
@@ -36,7 +36,7 @@ type demoCallJSON struct {
 	Error     *llm.Error    `json:"error,omitempty"`
 }
 
-func (d *demonstration) showJSON(n int, c demoCall, o *outcomeOf, logs []simazure.Request, faults []string) error {
+func (d *demonstration) showJSON(n int, c demoCall, o *outcomeOf, logs []cloud.Request, faults []string) error {
 	if err := d.showAttempts(n, o, logs); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *demonstration) showJSON(n int, c demoCall, o *outcomeOf, logs []simazur
 }
 
 // showAttempts prints the trail, with what the servers say of it if that is known.
-func (d *demonstration) showAttempts(n int, o *outcomeOf, logs []simazure.Request) error {
+func (d *demonstration) showAttempts(n int, o *outcomeOf, logs []cloud.Request) error {
 	for i, attempt := range o.trail {
 		line := demoAttemptJSON{Call: n, Attempt: attempt}
 		if i < len(logs) {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 )
 
 // mismatch says where a server's log contradicts the client's trail, "" if they agree. The log counts its times
 // from epoch.
-func mismatch(a *llm.Attempt, r *simazure.Request, epoch time.Time) string {
+func mismatch(a *llm.Attempt, r *cloud.Request, epoch time.Time) string {
 	status := a.Status
 	if a.Kind == "" {
 		status = 200
@@ -30,7 +30,7 @@ func mismatch(a *llm.Attempt, r *simazure.Request, epoch time.Time) string {
 }
 
 // count adds a call to the closing table and returns what was not as promised.
-func (d *demonstration) count(c demoCall, o *outcomeOf, logs []simazure.Request) (faults []string) {
+func (d *demonstration) count(c demoCall, o *outcomeOf, logs []cloud.Request) (faults []string) {
 	d.calls++
 	switch kind := llm.KindOf(errorOrNil(o.err)); {
 	case kind != c.want:

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/azure"
+	"github.com/punctual-llm/punctual/providers/bedrock"
+	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
 // The variables that make a provider known without a file.
@@ -15,78 +18,168 @@ const (
 	envAzureKey        = "AZURE_OPENAI_API_KEY"
 	envAzureDeployment = "AZURE_OPENAI_DEPLOYMENT"
 	envAzureVersion    = "AZURE_OPENAI_API_VERSION"
+
+	envBedrockModel    = "LLM_BEDROCK_MODEL"
+	envBedrockRegion   = "AWS_REGION"
+	envBedrockEndpoint = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME" // as AWS's own SDKs read it
+
+	envVertexModel    = "LLM_VERTEX_MODEL"
+	envVertexProject  = "GOOGLE_CLOUD_PROJECT"
+	envVertexLocation = "GOOGLE_CLOUD_LOCATION"
+	envVertexEndpoint = "GOOGLE_VERTEX_BASE_URL" // as Google's own SDKs read it
+	envVertexKey      = "GOOGLE_API_KEY"         // in place of Application Default Credentials
 )
 
 // errNoProvider is what a command says when the environment names none.
 const errNoProvider = `no provider: none of these is set:
-  AZURE_OPENAI_ENDPOINT (+ AZURE_OPENAI_API_KEY, AZURE_OPENAI_DEPLOYMENT)
+  AZURE_OPENAI_ENDPOINT | LLM_BEDROCK_MODEL + AWS_REGION |
+  LLM_VERTEX_MODEL + GOOGLE_CLOUD_PROJECT
 next: punctual generate -demo "Hello"   (a simulated cloud, no key)`
 
-// environmentTargets opens a target for every provider the environment names.
+// environmentTargets opens a target for every provider the environment names. They are asked in this order.
 func environmentTargets(lookup func(string) string) ([]fallback.Target, error) {
+	var targets []fallback.Target
+	for _, open := range []func(func(string) string) (*fallback.Target, error){azureFrom, bedrockFrom, vertexFrom} {
+		t, err := open(lookup)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			targets = append(targets, *t)
+		}
+	}
+	return targets, nil
+}
+
+// missing says which of the further variables of a provider is not set, if one is not.
+func missing(lookup func(string) string, first string, further ...string) error {
+	for _, name := range further {
+		if lookup(name) == "" {
+			return fmt.Errorf("%s is set, but %s is not\nnext: export %s=…", first, name, name)
+		}
+	}
+	return nil
+}
+
+func azureFrom(lookup func(string) string) (*fallback.Target, error) {
 	if lookup(envAzureEndpoint) == "" {
 		return nil, nil
 	}
-	for _, name := range []string{envAzureKey, envAzureDeployment} {
-		if lookup(name) == "" {
-			return nil, fmt.Errorf("%s is set, but %s is not\nnext: export %s=…", envAzureEndpoint, name, name)
-		}
+	if err := missing(lookup, envAzureEndpoint, envAzureKey, envAzureDeployment); err != nil {
+		return nil, err
 	}
-	t, err := azureTarget("azure", &azure.Options{
+	return azureTarget("azure", &azure.Options{
 		Endpoint: lookup(envAzureEndpoint), Deployment: lookup(envAzureDeployment),
 		APIVersion: lookup(envAzureVersion), Key: lookup(envAzureKey),
 	})
-	if err != nil {
+}
+
+func bedrockFrom(lookup func(string) string) (*fallback.Target, error) {
+	if lookup(envBedrockModel) == "" {
+		return nil, nil
+	}
+	if err := missing(lookup, envBedrockModel, envBedrockRegion); err != nil {
 		return nil, err
 	}
-	return []fallback.Target{t}, nil
+	return bedrockTarget("bedrock", &bedrock.Options{
+		Region: lookup(envBedrockRegion), Model: lookup(envBedrockModel), Endpoint: lookup(envBedrockEndpoint),
+	})
 }
 
-func azureTarget(name string, o *azure.Options) (fallback.Target, error) {
+func vertexFrom(lookup func(string) string) (*fallback.Target, error) {
+	if lookup(envVertexModel) == "" {
+		return nil, nil
+	}
+	if err := missing(lookup, envVertexModel, envVertexProject); err != nil {
+		return nil, err
+	}
+	return vertexTarget("vertex", &vertex.Options{
+		Project: lookup(envVertexProject), Location: lookup(envVertexLocation), Model: lookup(envVertexModel),
+		Endpoint: lookup(envVertexEndpoint), APIKey: lookup(envVertexKey),
+	})
+}
+
+func azureTarget(name string, o *azure.Options) (*fallback.Target, error) {
 	p, err := azure.New(o)
 	if err != nil {
-		return fallback.Target{}, err
+		return nil, optionsError(name, err)
 	}
-	return fallback.Target{
-		Name: name, Generator: p, Prompt: true,
-		Model: llm.ModelRef{Provider: "azure", Model: o.Deployment},
-	}, nil
+	return promptTarget(name, p, llm.ModelRef{Provider: "azure", Model: o.Deployment}), nil
 }
 
-// credentialOf and placeOf name the variables that a target was made from.
-func credentialOf(target string) string {
-	if target == "azure" {
-		return envAzureKey
+func bedrockTarget(name string, o *bedrock.Options) (*fallback.Target, error) {
+	p, err := bedrock.New(o)
+	if err != nil {
+		return nil, optionsError(name, err)
 	}
-	return "its key"
+	return promptTarget(name, p, llm.ModelRef{Provider: "bedrock", Model: o.Model}), nil
 }
 
-func hostOf(target string) string {
-	if target == "azure" {
-		return envAzureEndpoint
+func vertexTarget(name string, o *vertex.Options) (*fallback.Target, error) {
+	p, err := vertex.New(o)
+	if err != nil {
+		return nil, optionsError(name, err)
 	}
-	return "its endpoint"
+	t := promptTarget(name, p, llm.ModelRef{Provider: "vertex", Model: o.Model})
+	t.Close = p.Close
+	return t, nil
 }
 
-func placeOf(target string) string {
-	if target == "azure" {
-		return envAzureDeployment + ", " + envAzureEndpoint + " and " + envAzureVersion
-	}
-	return "its deployment and endpoint"
+func promptTarget(name string, g llm.Generator, model llm.ModelRef) *fallback.Target {
+	return &fallback.Target{Name: name, Generator: g, Model: model, Prompt: true}
 }
 
-// environmentName is the variable behind a field of the options, for messages.
-func environmentName(field string) string {
-	switch strings.ToLower(field) {
-	case "endpoint":
-		return envAzureEndpoint
-	case "deployment":
-		return envAzureDeployment
-	case "api_version":
-		return envAzureVersion
-	case "key", "api_key":
-		return envAzureKey
+// variablesOf names the variables that a target of the environment was made from.
+type variablesOf struct {
+	credential, host, place string
+	fields                  map[string]string // of the options
+}
+
+func variables(target string) variablesOf {
+	switch target {
+	case "azure":
+		return variablesOf{
+			credential: envAzureKey, host: envAzureEndpoint,
+			place: envAzureDeployment + ", " + envAzureEndpoint + " and " + envAzureVersion,
+			fields: map[string]string{
+				"endpoint": envAzureEndpoint, "deployment": envAzureDeployment, "api_version": envAzureVersion,
+				"key": envAzureKey, "api_key": envAzureKey,
+			},
+		}
+	case "bedrock":
+		return variablesOf{
+			credential: "the AWS credentials (variables, profile or role)", host: envBedrockRegion + " and " + envBedrockEndpoint,
+			place:  envBedrockModel + " and " + envBedrockRegion,
+			fields: map[string]string{"region": envBedrockRegion, "model": envBedrockModel, "endpoint": envBedrockEndpoint},
+		}
+	case "vertex":
+		return variablesOf{
+			credential: "the Google credentials (gcloud auth application-default login, or " + envVertexKey + ")",
+			host:       envVertexLocation + " and " + envVertexEndpoint,
+			place:      envVertexModel + ", " + envVertexProject + " and " + envVertexLocation,
+			fields: map[string]string{
+				"project": envVertexProject, "location": envVertexLocation, "model": envVertexModel,
+				"endpoint": envVertexEndpoint, "api_key": envVertexKey,
+			},
+		}
 	default:
-		return field
+		return variablesOf{credential: "its key", host: "its endpoint", place: "its model and endpoint"}
 	}
+}
+
+// optionsError names the variable behind the field of an options struct.
+func optionsError(target string, err error) error {
+	f, ok := errors.AsType[*llm.FieldError](err)
+	if !ok {
+		return err
+	}
+	name, known := variables(target).fields[strings.ToLower(f.Field)]
+	if !known {
+		name = target + "." + f.Field
+	}
+	text := name + ": " + f.Problem
+	if f.Next != "" {
+		text += "\nnext: " + f.Next
+	}
+	return configf("%s", text)
 }

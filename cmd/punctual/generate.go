@@ -144,30 +144,33 @@ func (a *app) readInput(ctx context.Context) ([]byte, error) {
 // targets are those of the environment, or one simulated cloud.
 func (a *app) targets(demo bool) (targets []fallback.Target, closeAll func(), err error) {
 	if demo {
-		cloud := newSimulated("demo", demoAnswer(llm.Generation))
-		t, err := cloud.target()
-		return []fallback.Target{t}, cloud.close, err
+		cloud := simulatedAzure("demo", time.Now(), demoAnswer(llm.Generation))
+		t, err := cloud.open()
+		if err != nil {
+			cloud.server.Close()
+			return nil, nil, err
+		}
+		return []fallback.Target{*t}, cloud.server.Close, nil
 	}
 	targets, err = environmentTargets(a.getenv)
 	switch {
 	case err != nil:
-		return nil, nil, asConfigError(err)
+		if _, ok := errors.AsType[*statusError](err); ok {
+			return nil, nil, err
+		}
+		return nil, nil, configf("%s", err.Error())
 	case len(targets) == 0:
 		return nil, nil, configf(errNoProvider)
 	}
-	return targets, func() {}, nil
+	return targets, func() { closeTargets(targets) }, nil
 }
 
-// asConfigError turns what is wrong with a variable into a message with exit status 3.
-func asConfigError(err error) error {
-	if f, ok := errors.AsType[*llm.FieldError](err); ok {
-		text := environmentName(f.Field) + ": " + f.Problem
-		if f.Next != "" {
-			text += "\nnext: " + f.Next
+func closeTargets(targets []fallback.Target) {
+	for _, t := range targets {
+		if t.Close != nil {
+			_ = t.Close() // the program ends anyway
 		}
-		return configf("%s", text)
 	}
-	return configf("%s", err.Error())
 }
 
 // answer runs the call and prints what comes of it.

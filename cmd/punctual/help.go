@@ -24,9 +24,9 @@ Examples:
   punctual generate -o triage "Urgent or not? The invoice is wrong."
 `
 
-const demoHelp = `punctual demo: three simulated accounts, over the real wire protocol
+const demoHelp = `punctual demo: three simulated clouds, over their real wire protocols
 
-The first account hangs, the second throttles, the third answers. Triage,
+Azure OpenAI hangs, AWS Bedrock throttles, Google Vertex answers. Triage,
 orchestration and generation run through the full stack, with limits of 1/20 of
 the defaults. Under each attempt stands what the server's own log says of it.
 Exit status 1 if any limit was overrun: it is a self-test, too.
@@ -43,8 +43,10 @@ Examples:
 const generateHelp = `punctual generate: one call to a model
 
 PROMPT is the text to send; "-" or nothing reads it from standard input. The
-provider comes from the environment: AZURE_OPENAI_ENDPOINT,
-AZURE_OPENAI_API_KEY, AZURE_OPENAI_DEPLOYMENT, AZURE_OPENAI_API_VERSION.
+providers come from the environment, and are asked in this order:
+AZURE_OPENAI_ENDPOINT, _API_KEY, _DEPLOYMENT and _API_VERSION;
+LLM_BEDROCK_MODEL, AWS_REGION and the AWS credentials;
+LLM_VERTEX_MODEL, GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION and ADC.
 
 Flags:
   -o NAME        operation: triage, orchestration, generation (default: none)

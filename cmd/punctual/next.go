@@ -51,9 +51,9 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 	case llm.ErrUnsupported:
 		return fmt.Sprintf("%s cannot carry %s: route to one that can, or leave it out", target, field)
 	case llm.ErrAuth:
-		return fmt.Sprintf("%s refused its credential: check %s", target, credentialOf(target))
+		return fmt.Sprintf("%s refused its credential: check %s", target, variables(target).credential)
 	case llm.ErrNotFound:
-		return fmt.Sprintf("%s has no such model, deployment or path: check %s", target, placeOf(target))
+		return fmt.Sprintf("%s has no such model, deployment or path: check %s", target, variables(target).place)
 	case llm.ErrContextTooLong:
 		return "shorten the messages, or add a target with a larger window"
 	case llm.ErrContentFiltered:
@@ -65,7 +65,7 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 		return fmt.Sprintf("%s is at its limit: try later, or add quota or a target with its own", target)
 	case llm.ErrConnection:
 		if noSuchHost(e) {
-			return fmt.Sprintf("there is no such host: check %s", hostOf(target))
+			return fmt.Sprintf("there is no such host: check %s", variables(target).host)
 		}
 		return "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
 	case llm.ErrUnavailable, llm.ErrInterrupted, llm.ErrCircuitOpen:

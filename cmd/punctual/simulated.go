@@ -1,50 +1,88 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/punctual-llm/punctual/fallback"
-	"github.com/punctual-llm/punctual/llm"
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/punctual-llm/punctual/fallback"
+	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
+	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+	simbedrock "github.com/punctual-llm/punctual/llmtest/cloud/bedrock"
+	simvertex "github.com/punctual-llm/punctual/llmtest/cloud/vertex"
 	"github.com/punctual-llm/punctual/providers/azure"
+	"github.com/punctual-llm/punctual/providers/bedrock"
+	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
 // simulated is one simulated account and the name under which it is a target.
 type simulated struct {
 	name   string
-	server *simazure.Server
-}
-
-// simulatedKey is the only key the simulated accounts of the demo take: they check it as the real ones do.
-const simulatedKey = "simulated-key"
-
-func newSimulated(name string, steps ...llmtest.Step) *simulated {
-	return newSimulatedAt(name, time.Now(), steps...)
-}
-
-// newSimulatedAt counts the times of its log from epoch, so that several logs can be laid side by side.
-func newSimulatedAt(name string, epoch time.Time, steps ...llmtest.Step) *simulated {
-	turns := make([]simazure.Turn, len(steps))
-	for i, step := range steps {
-		turns[i] = simazure.Turn{Step: step}
+	server interface {
+		Requests() []cloud.Request
+		Wait(ctx context.Context, n int) error
+		Close()
 	}
-	return &simulated{name: name, server: simazure.StartOptions(&simazure.Options{
-		Script: turns, Key: simulatedKey, Epoch: epoch,
+	open func() (*fallback.Target, error)
+}
+
+// The only credentials the simulated accounts of the demo take: they check them as the real ones do.
+const (
+	simulatedKey    = "simulated-key"
+	simulatedAccess = "AKIASIMULATEDACCOUNT"
+	simulatedSecret = "simulated-secret"
+	simulatedToken  = "simulated-token"
+
+	simulatedRegion  = "us-east-1"
+	simulatedProject = "simulated-project"
+	simulatedClaude  = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+	simulatedGemini  = "gemini-2.5-flash"
+)
+
+// simulatedAzure starts an account whose log counts from epoch, so that several logs can be laid side by side.
+func simulatedAzure(name string, epoch time.Time, steps ...llmtest.Step) *simulated {
+	server := simazure.StartOptions(&simazure.Options{
+		Script: cloud.Steps(steps...), Key: simulatedKey, Epoch: epoch,
 		Deployments: map[string]string{"gpt-4o": "gpt-4o"},
-	})}
-}
-
-func (s *simulated) target() (fallback.Target, error) {
-	return azureTarget(s.name, &azure.Options{
-		Endpoint: s.server.URL, Deployment: "gpt-4o", APIVersion: "2024-10-21", Key: simulatedKey,
 	})
+	return &simulated{name: name, server: server, open: func() (*fallback.Target, error) {
+		return azureTarget(name, &azure.Options{
+			Endpoint: server.URL, Deployment: "gpt-4o", APIVersion: "2024-10-21", Key: simulatedKey,
+		})
+	}}
 }
 
-func (s *simulated) close() { s.server.Close() }
+func simulatedBedrock(name string, epoch time.Time, steps ...llmtest.Step) *simulated {
+	server := simbedrock.StartOptions(&simbedrock.Options{
+		Script: cloud.Steps(steps...), AccessKey: simulatedAccess, SecretKey: simulatedSecret,
+		Region: simulatedRegion, Epoch: epoch,
+	})
+	return &simulated{name: name, server: server, open: func() (*fallback.Target, error) {
+		return bedrockTarget(name, &bedrock.Options{
+			Region: simulatedRegion, Model: simulatedClaude, Endpoint: server.URL,
+			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: simulatedAccess, SecretAccessKey: simulatedSecret}, nil
+			}),
+		})
+	}}
+}
+
+func simulatedVertex(name string, epoch time.Time, steps ...llmtest.Step) *simulated {
+	server := simvertex.StartOptions(&simvertex.Options{
+		Script: cloud.Steps(steps...), Token: simulatedToken, Project: simulatedProject, Epoch: epoch,
+	})
+	return &simulated{name: name, server: server, open: func() (*fallback.Target, error) {
+		return vertexTarget(name, &vertex.Options{
+			Project: simulatedProject, Location: "global", Model: simulatedGemini, Endpoint: server.URL,
+			TokenSource: func(context.Context) (string, error) { return simulatedToken, nil },
+		})
+	}}
+}
 
 // demoAnswer is what a simulated account answers to an operation: the text, its tokens, and the pace of a
 // model that thinks for a moment.
@@ -69,7 +107,7 @@ func demoAnswer(op llm.Operation) llmtest.Step {
 }
 
 // serverWords is what the log of a simulated account says of one request.
-func serverWords(r simazure.Request) string {
+func serverWords(r cloud.Request) string {
 	words := []string{fmt.Sprintf("request %d at %s", r.N, span(r.Time))}
 	switch {
 	case r.Status == 0:
