@@ -63,11 +63,12 @@ Examples:
   echo "Summarise: ..." | punctual generate -stream -deadline 20s -
 `
 
-const simHelp = `punctual sim: a simulated Azure OpenAI account as a server for anyone's tests
+const simHelp = `punctual sim: simulated clouds as a server for anyone's tests
 
-Without COMMAND it prints the variables that point a client at it and serves
-until it is stopped. With COMMAND it sets them for COMMAND, ends with it and
-passes on its exit status. Any key and any deployment are accepted. Tools are
+Azure OpenAI (and OpenAI), Bedrock, Vertex AI (and the Gemini API) on one port.
+Without COMMAND it prints the variables that point their clients at it and
+serves until it is stopped. With COMMAND it sets them for COMMAND, ends with it
+and passes on its exit status. Any key and any model are accepted. Tools are
 called once, schemas are kept to. A request chooses a fault with the header
 x-punctual-fault; see docs/simulated-clouds.md.
 

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"os"
 
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+	"github.com/punctual-llm/punctual/internal/cloud"
 )
 
 // recording is the part of a recorded exchange that is replayed: its response. The body is text, or base64
@@ -26,7 +26,7 @@ type recording struct {
 const maxRecording = 64 << 20
 
 // readRecording makes the exact reply of a recorded exchange.
-func readRecording(file string) (*simazure.Reply, error) {
+func readRecording(file string) (*cloud.Reply, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, errors.New(systemWords(err))
@@ -50,7 +50,7 @@ func readRecording(file string) (*simazure.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := &simazure.Reply{Status: r.Response.Status, Header: http.Header{}, Body: body}
+	reply := &cloud.Reply{Status: r.Response.Status, Header: http.Header{}, Body: body}
 	for name, value := range r.Response.Headers {
 		reply.Header.Set(name, value)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,7 +15,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 )
 
 func (a *app) sim() *cli.Command {
@@ -34,22 +32,30 @@ func (a *app) sim() *cli.Command {
 }
 
 func (a *app) runSim(ctx context.Context, c *cli.Command) error {
-	handler, err := a.simHandler(c)
+	clouds, err := a.simulatedClouds(c)
 	if err != nil {
 		return err
 	}
-	server, err := cloud.Listen(c.String("listen"), handler)
+	server, err := cloud.ListenConns(c.String("listen"), clouds)
 	if err != nil {
 		return configf("-listen %s: %s\nnext: choose a free port of this machine, or 127.0.0.1:0", c.String("listen"), systemWords(err))
 	}
 	defer server.Close()
-	vars := simVariables(server.URL)
+	credential, err := writeCredential(server.URL)
+	if err != nil {
+		return configf("a file for the simulated credential of Google: %s\nnext: set TMPDIR to a folder that can be written", systemWords(err))
+	}
+	defer os.Remove(credential)
+	vars := simVariables(server.URL, credential)
 	if c.Args().Len() > 0 {
 		return a.runChild(ctx, c.Args().Slice(), vars)
 	}
-	text := fmt.Sprintf("a simulated Azure OpenAI account at %s; stop it with Ctrl-C\n", server.URL)
+	text := fmt.Sprintf("three simulated clouds at %s; stop them with Ctrl-C\n", server.URL)
 	for _, v := range vars {
 		text += "export " + v + "\n"
+	}
+	for _, name := range realVariables() {
+		text += "unset " + name + "\n"
 	}
 	if _, err := io.WriteString(a.stdout, text); err != nil {
 		return err
@@ -58,13 +64,13 @@ func (a *app) runSim(ctx context.Context, c *cli.Command) error {
 	return nil
 }
 
-// simHandler is the simulated account, or the replay of a recording.
-func (a *app) simHandler(c *cli.Command) (http.Handler, error) {
+// simulatedClouds are the accounts, or the replay of a recording on all of their paths.
+func (a *app) simulatedClouds(c *cli.Command) (*simClouds, error) {
 	fault, err := cloud.ParseFault(c.String("fault"))
 	if err != nil {
 		return nil, faultUsage(err)
 	}
-	turn := simazure.Turn{Fault: c.String("fault")}
+	turn := cloud.Turn{Fault: c.String("fault")}
 	if file := c.String("replay"); file != "" {
 		if turn.Reply, err = readRecording(file); err != nil {
 			return nil, configf("-replay %s: %s", file, err)
@@ -73,33 +79,15 @@ func (a *app) simHandler(c *cli.Command) (http.Handler, error) {
 			return nil, faultUsage(err)
 		}
 	}
-	o := &simazure.Options{Script: []simazure.Turn{turn}, Improvise: true}
+	var log io.Writer
 	if !c.Bool("quiet") {
-		var mu sync.Mutex
-		o.OnRequest = func(r simazure.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			fmt.Fprintf(a.stderr, "sim: %s %s: %s\n", r.Method, r.Path, serverWords(r))
-		}
+		log = a.stderr
 	}
-	return simazure.New(o).Handler(), nil
+	return newSimClouds(turn, log), nil
 }
 
 func faultUsage(err error) error {
 	return usagef("-%s\nnext: see docs/simulated-clouds.md for the faults there are", err)
-}
-
-// simVariables point a client that reads the environment at the simulated account.
-func simVariables(url string) []string {
-	return []string{
-		envAzureEndpoint + "=" + url,
-		envAzureKey + "=" + simulatedKey,
-		envAzureDeployment + "=gpt-4o",
-		envAzureVersion + "=2024-10-21",
-		"OPENAI_BASE_URL=" + url + "/v1",
-		"OPENAI_API_KEY=" + simulatedKey,
-		"OPENAI_API_VERSION=2024-10-21", // the name that OpenAI's own SDKs read
-	}
 }
 
 // runChild runs the command of the user with the variables set and passes on its exit status. It decides how to
@@ -108,7 +96,7 @@ func (a *app) runChild(ctx context.Context, command, vars []string) error {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	child := exec.CommandContext(ctx, command[0], command[1:]...)
-	child.Env = append(withoutVariables(a.environ, vars), vars...)
+	child.Env = simEnvironment(a.environ, vars)
 	child.Stdin, child.Stdout, child.Stderr = a.stdin, a.stdout, a.stderr
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -149,22 +137,6 @@ func childStatus(exit *exec.ExitError) int {
 		return 128 + int(w.Signal())
 	}
 	return exit.ExitCode()
-}
-
-// withoutVariables drops the variables that are set anew, so that a real account is never asked by accident.
-func withoutVariables(environ, vars []string) []string {
-	var kept []string
-	for _, e := range environ {
-		name, _, _ := strings.Cut(e, "=")
-		replaced := false
-		for _, v := range vars {
-			replaced = replaced || strings.HasPrefix(v, name+"=")
-		}
-		if !replaced {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }
 
 // systemWords is the last part of an error of the operating system: "connection refused" and the like.

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -45,12 +46,17 @@ func (f *Fault) Exact(r Reply) Reply {
 
 // events returns r with one chunk an event, if its body is a stream of events.
 func (r Reply) events() Reply {
-	if !r.streams() || len(r.Chunks) > 0 || r.Header.Get("Content-Encoding") != "" {
+	media := r.media()
+	if media != sseType && media != frameType || len(r.Chunks) > 0 || r.Header.Get("Content-Encoding") != "" {
 		return r
+	}
+	end := eventEnd
+	if media == frameType {
+		end = frameEnd
 	}
 	var chunks []Chunk
 	for rest := r.Body; len(rest) > 0; {
-		n := eventEnd(rest)
+		n := end(rest)
 		chunks = append(chunks, Chunk{Data: rest[:n]})
 		rest = rest[n:]
 	}
@@ -70,6 +76,18 @@ func eventEnd(stream []byte) int {
 			return at
 		}
 	}
+}
+
+// frameEnd is the length of the first frame of AWS, which it says itself in its first four bytes.
+func frameEnd(stream []byte) int {
+	const least = 16 // lengths and checksums
+	if len(stream) < least {
+		return len(stream)
+	}
+	if n := uint64(binary.BigEndian.Uint32(stream)); n >= least && n < uint64(len(stream)) {
+		return int(n)
+	}
+	return len(stream)
 }
 
 // until returns r up to a phase, and nothing that repeats after it.

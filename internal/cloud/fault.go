@@ -108,9 +108,9 @@ func (f *Fault) replace(r Reply) Reply {
 }
 
 // pinged puts pings before the content, for a time; without a time, after what comes before a hang. Where no
-// events come, a ping is a blank, which JSON allows in front of it.
+// events come, a ping is a blank, which JSON allows in front of it; without a text there is none.
 func (f *Fault) pinged(r Reply, text string) Reply {
-	if !r.streams() {
+	if text != "" && !r.streams() {
 		text = " "
 	}
 	if f.Ping.For <= 0 {

@@ -70,10 +70,22 @@ func (r *Reply) plain() bool {
 	return len(r.Chunks) == 0 && r.Ping == Ping{} && r.Drip == Drip{} && r.End.proper() && !r.Gzip
 }
 
-// streams reports whether the reply is a stream of server-sent events.
-func (r *Reply) streams() bool {
+// The media types of streams of events: server-sent ones, and the frames of AWS.
+const (
+	sseType   = "text/event-stream"
+	frameType = "application/vnd.amazon.eventstream"
+)
+
+// media is the media type of the reply.
+func (r *Reply) media() string {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return media == "text/event-stream"
+	return media
+}
+
+// streams reports whether the reply is a stream of events, the messages of gRPC included.
+func (r *Reply) streams() bool {
+	media := r.media()
+	return len(r.Chunks) > 0 || media == sseType || media == frameType || media == "application/grpc"
 }
 
 // longer returns r with a Content-Length, if it has one, that is n bytes longer, or with none if n is below 0.

@@ -15,6 +15,9 @@
 // guardrail_intervened if the request names a guardrail. A part of type Opaque is a content block: its Data is
 // the whole block, such as {"reasoningContent":{"redactedContent":"…"}}.
 //
+// With [Options.Improvise] a step that has no answer of its own calls tools and keeps to schemas as the request
+// asks, with values made from the schema.
+//
 // Exact bytes are a [Reply] (see [Server.Raw]; [Event] and [Exception] make frames). A [Turn] bends a step with a
 // fault, and a client orders the same faults for its own request in the header X-Punctual-Fault: delay, hang,
 // status, error, code, retry-after, at, cut, reset, gap, ping, drip, trickle, write, gzip, header and body,

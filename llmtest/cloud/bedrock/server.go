@@ -36,6 +36,10 @@ type Options struct {
 	Script []Turn
 	// Next, if set, gives the answers instead of Script and Raw. Calls overlap.
 	Next func(Request) Turn
+	// Improvise gives steps without a Response one that fits the request, as a model would: a call of a tool
+	// where it has to call one, or may and has no result of a tool yet; JSON that fits the schema where it is
+	// asked for that; and else a text.
+	Improvise bool
 
 	// AccessKey and Token (a bearer token) are the only credentials taken; both empty: any. A request is always
 	// read as one of the two, and a signature's time, scope and signed headers are always checked. Signatures
@@ -166,16 +170,25 @@ func (s *Server) answer(x *cloud.Exchange) Reply {
 		text = ordered
 	}
 	fault, err := cloud.ParseFault(text)
+	if err == nil && turn.Reply != nil {
+		err = fault.Suits(turn.Reply)
+	}
 	if err != nil {
 		return badFault(err).reply(c)
 	}
-	if turn.Reply != nil {
-		return fault.Reply(*turn.Reply, ping())
+	var r Reply
+	switch {
+	case turn.Reply == nil:
+		if no := s.check(c); no != nil {
+			return no.reply(c) // no fault bends a refusal
+		}
+		r = c.play(s.step(c, fault.Step(turn.Step)))
+	case fault.Fails(): // in place of the bytes
+		r = c.play(fault.Step(llmtest.Step{}))
+	default:
+		r = fault.Exact(*turn.Reply)
 	}
-	if no := s.check(c); no != nil {
-		return no.reply(c)
-	}
-	return fault.Reply(c.play(fault.Step(turn.Step)), ping())
+	return fault.Reply(r, ping())
 }
 
 func (s *Server) turn(x *cloud.Exchange) Turn {

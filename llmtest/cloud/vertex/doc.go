@@ -19,11 +19,14 @@
 // Models from 3 on sign their function calls and want the signatures back, and those from 3.5 on (on the Gemini API
 // from 3 on) give calls their ids; older ones have neither.
 //
+// With [Options.Improvise] a step that has no answer of its own calls functions and keeps to schemas as the request
+// asks, with values made from the schema.
+//
 // Exact bytes are a [Reply] (see [Server.Raw] and [RPC]). A [Turn] bends a step with a fault, and a client orders
 // the same faults for its own request in the header X-Punctual-Fault: delay, hang, status, error, code, retry-after,
 // at, cut, reset, gap, ping, drip, trickle, write, gzip, header and body, several between commas. For example
 // "status=429,retry-after=2", "hang=stream,ping=50ms", "error=unavailable,at=stream", "cut=frame" or
-// "trickle=8/50ms". One that does not exist is a 400 that says what does. A ping, which only a stream has, is a comment
+// "trickle=8/50ms". One that does not exist is a 400 that says what does. A ping is a comment
 // among events and blanks in an array.
 //
 // # Faults over gRPC

@@ -38,6 +38,10 @@ type Options struct {
 	Script []Turn
 	// Next, if set, gives the answers instead of Script and Raw. Calls overlap.
 	Next func(Request) Turn
+	// Improvise gives steps without a Response one that fits the request, as a model would: a call of a tool
+	// where it has to call one, or may and has no result of a tool yet; JSON that fits the schema where it is
+	// asked for that; and else a text.
+	Improvise bool
 	// Token (OAuth) and APIKey are the only credentials taken; both empty: any.
 	Token, APIKey string
 	// Project and Location are the only ones served; empty: any.
@@ -146,20 +150,31 @@ func (s *Server) serve(x *cloud.Exchange) {
 		text = ordered
 	}
 	fault, err := cloud.ParseFault(text)
-	switch {
-	case err != nil:
+	if err == nil && turn.Reply != nil {
+		err = fault.Suits(turn.Reply)
+	}
+	if err != nil {
 		c.send(badFault(err).reply(c))
-	case turn.Reply != nil:
-		c.send(fault.Reply(*turn.Reply, c.ping(turn.Reply)))
-	default:
+		return
+	}
+	var r Reply
+	switch {
+	case turn.Reply == nil:
 		if no := s.check(c); no != nil {
-			c.send(no.reply(c))
+			c.send(no.reply(c)) // no fault bends a refusal
 			return
 		}
 		c.bend(&fault)
-		reply := c.play(fault.Step(turn.Step))
-		c.send(c.unwrap(fault.Reply(reply, c.ping(&reply))))
+		r = c.play(s.step(c, fault.Step(turn.Step)))
+	case fault.Fails(): // in place of the bytes
+		c.bend(&fault)
+		r = c.play(fault.Step(llmtest.Step{}))
+	default:
+		r = fault.Exact(*turn.Reply)
+		c.send(fault.Reply(r, c.ping(&r)))
+		return
 	}
+	c.send(c.unwrap(fault.Reply(r, c.ping(&r))))
 }
 
 func (s *Server) turn(x *cloud.Exchange) Turn {

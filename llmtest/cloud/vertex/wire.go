@@ -34,10 +34,10 @@ func (c *call) wire() wire {
 	}
 }
 
-// ping is a frame that every client must skip; only a stream has one.
+// ping is a frame that every client must skip; the one message of a call over gRPC has room for none.
 func (c *call) ping(r *cloud.Reply) string {
 	switch {
-	case !c.stream || len(r.Body) > 0:
+	case c.grpc() && (!c.stream || len(r.Body) > 0):
 		return ""
 	case c.grpc():
 		return string(rpcWire{c}.event(response{}))
