@@ -1,6 +1,11 @@
 package bedrock
 
-import "github.com/punctual-llm/punctual/llm"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/punctual-llm/punctual/llm"
+)
 
 // The token limits that stand for an effort, and back. The steps are ours: no maker says how many tokens an effort
 // is. Claude wants at least minBudget.
@@ -103,6 +108,10 @@ func (e *encoder) claudeThinking(t llm.Thinking) {
 		e.unsettle("Claude takes no temperature and no top_p while it thinks")
 		return
 	}
+	if e.callsWithoutThought() {
+		e.warn("dropped", "thinking", "Claude refuses to think in the middle of a turn that began without a thought")
+		return
+	}
 	budget := t.MaxTokens
 	if budget == 0 {
 		budget = budgets[t.Effort]
@@ -116,6 +125,24 @@ func (e *encoder) claudeThinking(t llm.Thinking) {
 	}
 	e.field("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
 	e.unsettle("Claude takes no temperature and no top_p while it thinks")
+}
+
+// callsWithoutThought reports whether the last turn of the assistant has calls and does not begin with a thought, as
+// one of another model does: "Expected `thinking` or `redacted_thinking`, but found `tool_use`".
+func (e *encoder) callsWithoutThought() bool {
+	for i := len(e.body.Messages) - 1; i >= 0; i-- {
+		if m := &e.body.Messages[i]; m.Role == "assistant" {
+			calls := slices.ContainsFunc(m.Content, func(c any) bool { return has(c, "toolUse") })
+			return calls && !has(m.Content[0], "reasoningContent")
+		}
+	}
+	return false
+}
+
+// has reports whether a block of content has a member. Blocks that were kept as they came are raw.
+func has(content any, member string) bool {
+	raw, err := marshal(content)
+	return err == nil && bytes.HasPrefix(raw, []byte(`{"`+member+`":`))
 }
 
 // fitBudget puts a budget between Claude's minimum and what MaxTokens, which counts thoughts too, leaves; 0 if there
