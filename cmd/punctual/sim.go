@@ -40,6 +40,7 @@ func (a *app) runSim(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return configf("-listen %s: %s\nnext: choose a free port of this machine, or 127.0.0.1:0", c.String("listen"), systemWords(err))
 	}
+	defer clouds.close() // after the server, or requests that are being answered would be missing in the log
 	defer server.Close()
 	credential, err := writeCredential(server.URL)
 	if err != nil {

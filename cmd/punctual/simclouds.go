@@ -28,23 +28,39 @@ type simClouds struct {
 // simCloud is one of them, with the numbers that its requests have in the log of all.
 type simCloud struct {
 	handler http.Handler
+	close   func()
 	numbers []int
+}
+
+func (c *simCloud) serve(s interface {
+	Handler() http.Handler
+	Close()
+},
+) {
+	c.handler, c.close = s.Handler(), s.Close
 }
 
 // newSimClouds answers every request with turn. A nil log is none.
 func newSimClouds(turn cloud.Turn, log io.Writer) *simClouds {
 	s := &simClouds{azure: &simCloud{}, bedrock: &simCloud{}, vertex: &simCloud{}, log: log}
 	epoch, script := time.Now(), []cloud.Turn{turn}
-	s.azure.handler = simazure.New(&simazure.Options{
+	s.azure.serve(simazure.New(&simazure.Options{
 		Script: script, Improvise: true, Epoch: epoch, OnRequest: s.note(s.azure),
-	}).Handler()
-	s.bedrock.handler = simbedrock.New(&simbedrock.Options{
+	}))
+	s.bedrock.serve(simbedrock.New(&simbedrock.Options{
 		Script: script, Improvise: true, Epoch: epoch, OnRequest: s.note(s.bedrock),
-	}).Handler()
-	s.vertex.handler = simvertex.New(&simvertex.Options{
+	}))
+	s.vertex.serve(simvertex.New(&simvertex.Options{
 		Next: overRPC(turn), Improvise: true, Epoch: epoch, OnRequest: s.note(s.vertex),
-	}).Handler()
+	}))
 	return s
+}
+
+// close waits for the requests that are still being answered. Close what listens first.
+func (s *simClouds) close() {
+	for _, c := range []*simCloud{s.azure, s.bedrock, s.vertex} {
+		c.close()
+	}
 }
 
 // ServeHTTP gives a request to the cloud that it is meant for.

@@ -1,5 +1,5 @@
-// The little that the cases share: a runner that prints one line a case, and a fetch that orders faults and
-// notes what was sent. ../js_test.go reads the lines.
+// The little that the cases share: a runner that prints one line a case, and for the SDK of OpenAI a fetch that
+// orders faults and notes what was sent. ../js_test.go reads the lines.
 
 import OpenAI, { AzureOpenAI } from 'openai';
 
@@ -41,6 +41,13 @@ export async function run() {
   process.exit(); // or a request that hangs would keep the process alive
 }
 
+// noted notes a request before it is sent. Who sends it sets the status once it is known.
+export function noted(method, path) {
+  const note = { method, path, status: 0 };
+  sent.push(note);
+  return note;
+}
+
 // wire is a fetch for one client. The n-th request orders the n-th fault; '' and the end of the list order none.
 function wire(faults) {
   const requests = [];
@@ -50,8 +57,7 @@ function wire(faults) {
     if (fault) {
       headers.set('x-punctual-fault', fault);
     }
-    const note = { method: init.method, path: new URL(url).pathname, status: 0 };
-    sent.push(note);
+    const note = noted(init.method, new URL(url).pathname);
     requests.push({ at: performance.now(), headers, body: JSON.parse(init.body) });
     const response = await fetch(url, { ...init, headers });
     note.status = response.status;

@@ -22,7 +22,7 @@ func canonical(r *http.Request, headers []string, payload string) string {
 func headerText(r *http.Request, name string) string {
 	var values []string
 	switch name {
-	case "host":
+	case "host", ":authority": // the latter is what clients over HTTP/2 sign
 		values = []string{r.Host}
 	case "content-length":
 		values = []string{strconv.FormatInt(max(0, r.ContentLength), 10)}

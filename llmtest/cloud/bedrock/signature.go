@@ -116,7 +116,7 @@ func (s *signed) checkScope(date, region string) *refusal {
 
 // checkHeaders: the host and every header of AWS's own must be signed.
 func (s *signed) checkHeaders(h http.Header) *refusal {
-	if !slices.Contains(s.headers, "host") {
+	if !slices.Contains(s.headers, "host") && !slices.Contains(s.headers, ":authority") {
 		return except("InvalidSignatureException",
 			"'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
 	}

@@ -146,6 +146,12 @@ func opaque(p llm.Opaque) json.RawMessage {
 	return marshal(fields)
 }
 
+// isCall reports whether a part that was written here is a function call.
+func isCall(raw json.RawMessage) bool {
+	var p part
+	return json.Unmarshal(raw, &p) == nil && p.FunctionCall != nil
+}
+
 func isObject(text string) bool {
 	return json.Valid([]byte(text)) && bytes.HasPrefix(bytes.TrimSpace([]byte(text)), []byte("{"))
 }

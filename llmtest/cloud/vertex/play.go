@@ -186,6 +186,11 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 		out := c.last(s, answer, broken)
 		if end := out.Candidates[0].Content; end != nil && end.Role != "" {
 			end.Parts = jsonParts(marshal(part{Text: new("")}))
+			if n := len(parts); n > 0 && isCall(parts[n-1]) { // recorded: the end comes with the call
+				end.Parts = jsonParts(parts[n-1])
+				t.chunks = t.chunks[:len(t.chunks)-1]
+				t.next -= t.gap
+			}
 		}
 		t.then(append(w.event(out), w.end()...))
 	}
