@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	"github.com/punctual-llm/punctual/llmtest/cloud/azure"
+	"github.com/punctual-llm/punctual/llmtest/cloud/bedrock"
 )
 
 // node is the path of Node. The test is skipped if that or the SDK is not there; with PUNCTUAL_JS=1 it fails.
@@ -32,19 +33,23 @@ func node(t *testing.T) string {
 	if major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), "."); err != nil || number(major) < 20 {
 		without("node 20 is needed, this is %s", version)
 	}
-	var wanted, there struct {
-		Version      string
-		Dependencies map[string]string
-	}
+	var wanted struct{ Dependencies map[string]string }
 	readJSON(t, "js/package.json", &wanted)
-	if _, err := os.Stat("js/node_modules/openai"); err != nil {
-		without("the openai SDK is not installed; next: npm ci --prefix integration/js")
+	words := []string{"node " + strings.TrimSpace(string(version))}
+	for name, want := range wanted.Dependencies {
+		manifest := "js/node_modules/" + name + "/package.json"
+		if _, err := os.Stat(manifest); err != nil {
+			without("%s is not installed; next: npm ci --prefix integration/js", name)
+		}
+		var there struct{ Version string }
+		readJSON(t, manifest, &there)
+		if there.Version != want {
+			t.Fatalf("%s %s is installed, want %s; next: npm ci --prefix integration/js", name, there.Version, want)
+		}
+		words = append(words, name+" "+want)
 	}
-	readJSON(t, "js/node_modules/openai/package.json", &there)
-	if there.Version != wanted.Dependencies["openai"] {
-		t.Fatalf("openai %s is installed, want %s; next: npm ci --prefix integration/js", there.Version, wanted.Dependencies["openai"])
-	}
-	t.Logf("node %s, openai %s", strings.TrimSpace(string(version)), there.Version)
+	slices.Sort(words[1:])
+	t.Log(strings.Join(words, ", "))
 	return file
 }
 
@@ -131,11 +136,89 @@ func TestOpenAISDKCallsSim(t *testing.T) {
 		"an error of the server, without retries", "a stream with cut=half",
 		"an account that hangs meets the timeout of the client", "a stream that is aborted at its first word",
 	)
+	s.logged(t, sent)
+}
+
+// logged stops sim and asserts that its log has what an SDK has sent, and nothing else.
+func (s *sim) logged(t *testing.T, sent []string) {
+	t.Helper()
 	s.stop(t)
 	if got := s.log(t); !slices.Equal(got, sent) {
 		t.Errorf("sim logged %d requests, the SDK sent %d, and they differ:\nlogged\n%s\nsent\n%s",
 			len(got), len(sent), strings.Join(got, "\n"), strings.Join(sent, "\n"))
 	}
+}
+
+// bothHandlers are cases of bedrock.mjs, for each of the two handlers that the SDK of AWS has.
+func bothHandlers(cases ...string) []string {
+	var all []string
+	for _, way := range []string{"HTTP/1.1", "HTTP/2"} {
+		for _, name := range cases {
+			all = append(all, way+": "+name)
+		}
+	}
+	return all
+}
+
+func TestAWSSDKCallsSim(t *testing.T) {
+	t.Parallel()
+	node(t)
+	s := startSim(t)
+	s.logged(t, runScript(t, "bedrock.mjs", s.environment(), bothHandlers(
+		"one answer", "a stream", "a tool is called once, its result answered", "a tool is called in pieces",
+		"output by a schema", "an unknown model is refused", "a tool result without a call is refused",
+		"throttled, without retries", "throttled, the SDK waits and asks again", "an account with error=auth",
+		"an account with code=InvalidSignatureException,status=403", "a stream with status=429,at=stream",
+		"a stream with cut=frame", "an account that hangs meets the timeout of the client",
+		"a stream that is left at its first word", "a bearer token",
+	)...))
+}
+
+// TestAWSSDKCallsAnAccountThatChecksSignatures runs the same cases where every signature is verified.
+func TestAWSSDKCallsAnAccountThatChecksSignatures(t *testing.T) {
+	t.Parallel()
+	node(t)
+	account := bedrock.StartOptions(&bedrock.Options{AccessKey: "the-key", SecretKey: "the-secret", Region: "us-east-1", Improvise: true})
+	t.Cleanup(account.Close)
+	sent := runScript(t, "bedrock.mjs", []string{
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME=" + account.URL, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=the-key",
+		"AWS_SECRET_ACCESS_KEY=the-secret", "PUNCTUAL_WRONG_SECRET=another-secret",
+		"LLM_BEDROCK_MODEL=us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+	}, bothHandlers("one answer", "a stream", "a wrong secret", "a wrong key")...)
+	account.Close() // what hangs has ended then
+	var got []string
+	over := map[string]int{}
+	for _, r := range account.Requests() {
+		got = append(got, fmt.Sprintf("%s %s %d", r.Method, r.Path, r.Status))
+		over[r.Proto]++
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, sent) {
+		t.Errorf("the account saw\n%s\nthe SDK sent\n%s", strings.Join(got, "\n"), strings.Join(sent, "\n"))
+	}
+	if over["HTTP/1.1"] == 0 || over["HTTP/2.0"] == 0 {
+		t.Errorf("requests came over %v, want both versions of HTTP", over)
+	}
+}
+
+func TestGoogleSDKCallsSim(t *testing.T) {
+	t.Parallel()
+	node(t)
+	s := startSim(t)
+	var must []string
+	for _, way := range []string{"Vertex AI by a project", "Vertex AI by a key", "the Gemini API"} {
+		for _, name := range []string{
+			"one answer", "a stream", "a chat of two turns, the second streamed",
+			"gemini-3-pro-preview calls a tool once, its result is answered", "a tool is called in a stream",
+			"the SDK calls the tool and asks again, streamed", "output by a schema", "an unknown role is refused",
+			"throttled, without retries", "throttled, the SDK waits and asks again", "an account with error=auth",
+			"an error inside a stream", "what the filter stops", "a stream with cut=frame",
+			"an account that hangs meets the timeout of the client", "a stream that is left at its first word",
+		} {
+			must = append(must, way+": "+name)
+		}
+	}
+	s.logged(t, runScript(t, "google.mjs", s.environment(), must...))
 }
 
 func TestOpenAISDKCallsAnAccountThatChecksCredentials(t *testing.T) {
@@ -190,18 +273,42 @@ func callTools(r azure.Request) azure.Turn {
 	}
 }
 
-// TestOpenAISDKFindsSimByItsVariables runs the example of docs/simulated-clouds.md.
-func TestOpenAISDKFindsSimByItsVariables(t *testing.T) {
-	t.Parallel()
-	js := node(t)
-	p := run(t, nil, punctual(t), "sim", "-quiet", "--", js, filepath.Join("js", "example.mjs"))
-	p.ends(t, 0)
-	if got := p.stdout.String(); got != exampleOutput {
-		t.Errorf("it printed %q, want %q", got, exampleOutput)
+// example is a script of docs/simulated-clouds.md, and what it prints.
+type example struct{ script, output string }
+
+func examples() []example {
+	return []example{
+		{"example.mjs", "Hello from a simulated Azure OpenAI account.\nRateLimitError\n"},
+		{"exampleclouds.mjs", "Hello from a simulated Bedrock account.\nHello from a simulated Vertex AI account.\n"},
 	}
 }
 
-const exampleOutput = "Hello from a simulated Azure OpenAI account.\nRateLimitError\n"
+// TestSDKsFindSimByItsVariables: the examples name no address, and variables of a real account are not read.
+func TestSDKsFindSimByItsVariables(t *testing.T) {
+	t.Parallel()
+	js := node(t)
+	for _, example := range examples() {
+		t.Run(example.script, func(t *testing.T) {
+			t.Parallel()
+			p := run(t, realAccounts(), punctual(t), "sim", "-quiet", "--", js, filepath.Join("js", example.script))
+			p.ends(t, 0)
+			if got := p.stdout.String(); got != example.output {
+				t.Errorf("it printed %q, want %q\n%s", got, example.output, p.said())
+			}
+		})
+	}
+}
+
+// realAccounts are variables of accounts that sim keeps from its command.
+func realAccounts() []string {
+	return []string{
+		"AZURE_OPENAI_ENDPOINT=https://a-real-account.example", "OPENAI_API_KEY=a-real-key",
+		"AWS_PROFILE=a-real-profile", "AWS_DEFAULT_PROFILE=a-real-profile", "AWS_SESSION_TOKEN=a-real-token",
+		"AWS_BEARER_TOKEN_BEDROCK=a-real-token", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true", "AWS_REGION=a-real-region",
+		"GOOGLE_APPLICATION_CREDENTIALS=/a-real-file", "GEMINI_API_KEY=a-real-key", "GOOGLE_API_KEY=a-real-key",
+		"GOOGLE_CLOUD_PROJECT=a-real-project",
+	}
+}
 
 // TestLockFileNamesNoOtherRegistry: a registry of one machine in the lock file breaks npm ci on all others.
 func TestLockFileNamesNoOtherRegistry(t *testing.T) {

@@ -49,7 +49,7 @@ func children() map[string]func() int {
 type report struct {
 	Args   []string
 	Stdin  string
-	Env    map[string]string // variables of OpenAI's and Azure's clients
+	Env    map[string]string // variables of the vendors' clients
 	Status int               // of one call by these variables
 }
 
@@ -60,8 +60,11 @@ func childReport() int {
 	stdin, _ := io.ReadAll(os.Stdin)
 	r := report{Args: os.Args[1:], Stdin: string(stdin), Env: map[string]string{}}
 	for _, e := range os.Environ() {
-		if name, value, _ := strings.Cut(e, "="); strings.Contains(name, "OPENAI") {
-			r.Env[name] = value
+		name, value, _ := strings.Cut(e, "=")
+		for _, part := range []string{"OPENAI_", "AWS_", "GOOGLE_", "GEMINI_", "LLM_"} {
+			if strings.Contains(name, part) {
+				r.Env[name] = value
+			}
 		}
 	}
 	url := fmt.Sprintf("%s/openai/deployments/%s/chat/completions?api-version=%s",

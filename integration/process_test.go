@@ -55,7 +55,7 @@ func start(t *testing.T, cmd *exec.Cmd, env []string) *process {
 // neutral is the environment without variables that name a provider or a limit.
 func neutral() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool {
-		for _, prefix := range []string{"AZURE_", "OPENAI_", "AWS_", "GOOGLE_", "LLM_", "CIRCUIT_", "PUNCTUAL_"} {
+		for _, prefix := range []string{"AZURE_", "OPENAI_", "AWS_", "GOOGLE_", "GEMINI_", "LLM_", "CIRCUIT_", "PUNCTUAL_"} {
 			if strings.HasPrefix(e, prefix) {
 				return true
 			}
@@ -163,9 +163,9 @@ type sim struct {
 }
 
 var (
-	simURL      = regexp.MustCompile(`(?m)^a simulated Azure OpenAI account at (http://\S+); stop it with Ctrl-C$`)
+	simURL      = regexp.MustCompile(`(?m)^three simulated clouds at (http://\S+); stop them with Ctrl-C$`)
 	simVariable = regexp.MustCompile(`(?m)^export (\w+)=(\S+)$`)
-	simLast     = regexp.MustCompile(`(?m)^export OPENAI_API_VERSION=\S+$`)
+	simLast     = regexp.MustCompile(`(?m)^unset GEMINI_API_KEY$`)
 )
 
 func startSim(t *testing.T, args ...string) *sim {
@@ -177,6 +177,15 @@ func startSim(t *testing.T, args ...string) *sim {
 		s.vars[m[1]] = m[2]
 	}
 	return s
+}
+
+// environment is what sim printed, for a child that is to find it.
+func (s *sim) environment() []string {
+	env := []string{"PUNCTUAL_SIM=" + s.url}
+	for name, value := range s.vars {
+		env = append(env, name+"="+value)
+	}
+	return env
 }
 
 // endpoint is the path of chat completions.

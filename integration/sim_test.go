@@ -26,9 +26,7 @@ func TestSimGivesItsCommandTheVariablesAndEndsWithItsStatus(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), punctual(t), "sim", "--", self(t), "-quiet", "two words")
 	cmd.Stdin = strings.NewReader("standard input")
-	p := start(t, cmd, []string{
-		childVariable + "=report", "AZURE_OPENAI_ENDPOINT=https://a-real-account.example", "OPENAI_API_KEY=a-real-key",
-	})
+	p := start(t, cmd, append(realAccounts(), childVariable+"=report"))
 	p.ends(t, reportStatus)
 	var got report
 	if err := json.Unmarshal([]byte(p.stdout.String()), &got); err != nil {
@@ -45,10 +43,25 @@ func TestSimGivesItsCommandTheVariablesAndEndsWithItsStatus(t *testing.T) {
 		"AZURE_OPENAI_ENDPOINT": url, "AZURE_OPENAI_API_KEY": "simulated-key", "AZURE_OPENAI_DEPLOYMENT": "gpt-4o",
 		"AZURE_OPENAI_API_VERSION": "2024-10-21", "OPENAI_API_VERSION": "2024-10-21",
 		"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": "simulated-key",
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "simulated-key",
+		"AWS_SECRET_ACCESS_KEY": "simulated-key", "AWS_EC2_METADATA_DISABLED": "true",
+		"LLM_BEDROCK_MODEL":      "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+		"GOOGLE_VERTEX_BASE_URL": url, "GOOGLE_GEMINI_BASE_URL": url, "GOOGLE_CLOUD_PROJECT": "simulated-project",
+		"GOOGLE_CLOUD_LOCATION": "global", "GOOGLE_API_KEY": "simulated-key", "LLM_VERTEX_MODEL": "gemini-2.5-flash",
 	} {
 		if got.Env[name] != want {
 			t.Errorf("%s is %q, want %q", name, got.Env[name], want)
 		}
+	}
+	for name, value := range got.Env {
+		if strings.Contains(value, "a-real-") || strings.HasPrefix(name, "AWS_IGNORE_") {
+			t.Errorf("%s=%s has reached the command", name, value)
+		}
+	}
+	if file := got.Env["GOOGLE_APPLICATION_CREDENTIALS"]; file == "" {
+		t.Error("there are no credentials for Google")
+	} else if _, err := os.Stat(file); err == nil {
+		t.Errorf("%s is still there", file)
 	}
 	if !strings.HasPrefix(url, "http://127.0.0.1:") || got.Status != http.StatusOK {
 		t.Errorf("a call to %q ended with %d, want 200 from this machine", url, got.Status)
