@@ -18,16 +18,16 @@ func bare(name string, steps ...llmtest.Step) fallback.Target {
 	return t
 }
 
-func benchClients(b testing.TB) (fake, chained, second *llm.Client) {
-	b.Helper()
+func benchClients(tb testing.TB) (fake, chained, second *llm.Client) {
+	tb.Helper()
 	answer := llmtest.Text("ok")
 	fake = llm.NewClient(bare("a", answer).Generator, nil)
 	var err error
 	if chained, err = fallback.NewClient([]fallback.Target{bare("a", answer), bare("b"), bare("c")}, nil); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	if second, err = fallback.NewClient([]fallback.Target{bare("a", fail(llm.ErrUnavailable)), bare("b", answer)}, nil); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return fake, chained, second
 }

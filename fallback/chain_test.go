@@ -593,7 +593,10 @@ func TestTheTrailOfAReaderWhoLeaves(t *testing.T) {
 		c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("one two three")))
 		stream := llm.NewClient(c, nil).Stream(t.Context(), triage())
 		n := 0
-		for range stream.Events() {
+		for _, err := range stream.Events() {
+			if err != nil {
+				t.Error(err)
+			}
 			if n++; n > leave {
 				break
 			}

@@ -22,58 +22,64 @@ type answer struct {
 	parts     int // indices given out
 	text      int // index of the text part + 1
 	reasoning int // index of the reasoning part + 1
-	calls     []*call
+	calls     calls
 	refusal   strings.Builder
-	legacy    *functionCall
+	legacy    *legacyCall
+	size      int  // of the content so far; see grow
+	late      bool // what comes now comes after the end of ctx
 
 	id, version string
 	usage       llm.Usage
-	finish      string
+	finish      string          // the last finish reason
+	ended       bool            // no content came since
 	problem     json.RawMessage // an error beside or inside the choices
 	filters     json.RawMessage // the content filter's verdict on the first choice
 }
+
+// legacyCall is a call in the form from before tools.
+type legacyCall struct{ name, arguments strings.Builder }
 
 // head takes what identifies an answer.
 func (a *answer) head(id, version string) {
 	a.id, a.version = cmp.Or(a.id, id), cmp.Or(a.version, version)
 }
 
-// take adds one chunk. Its error is the sink's.
-func (a *answer) take(c *content) error {
+// take adds one chunk, whose text is raw. Its error is the sink's, or says that the answer is beyond bounds.
+func (a *answer) take(c *content, raw []byte) error {
 	a.count(c.Usage)
 	if says(c.Error) {
 		a.problem = c.Error
 	}
-	for i := range c.Choices {
-		ch := &c.Choices[i]
-		if ch.Index != 0 {
-			continue // more than one answer was asked for, through Extra: the first is taken
+	ch := &c.Choices[0]
+	if ch.Index != 0 {
+		if ch = firstChoice(raw); ch == nil {
+			return nil
 		}
-		if says(ch.Error) {
-			a.problem = ch.Error
-		}
-		if err := a.piece(&ch.Delta); err != nil {
-			return err
-		}
-		if a.parts == 0 && a.refusal.Len() == 0 { // some servers repeat the whole message at the end of a stream
-			if err := a.piece(&ch.Message); err != nil {
-				return err
-			}
-		}
-		a.finish = cmp.Or(ch.FinishReason, a.finish)
 	}
-	return nil
-}
-
-// takeRaw is take, and keeps the filter's verdict when the chunk says that it was the end.
-func (a *answer) takeRaw(c *content, raw []byte) error {
-	if err := a.take(c); err != nil {
+	if says(ch.Error) {
+		a.problem = ch.Error
+	}
+	before := a.size
+	if err := a.piece(&ch.Delta, false); err != nil {
 		return err
 	}
+	if a.parts == 0 && a.refusal.Len() == 0 && a.legacy == nil { // some servers repeat the whole message at the end of a stream
+		if err := a.piece(&ch.Message, true); err != nil {
+			return err
+		}
+	}
+	a.finished(ch.FinishReason, a.size > before)
 	if a.finish == "content_filter" && a.filters == nil {
 		a.filters = filterResults(raw)
 	}
 	return nil
+}
+
+// finished notes the finish reason of a chunk. Some servers put one into every chunk, so it ends the answer only
+// if no content comes behind it.
+func (a *answer) finished(reason string, content bool) {
+	a.finish = cmp.Or(reason, a.finish)
+	a.ended = reason != "" || a.ended && !content
 }
 
 // says reports whether an error member says something.
@@ -86,7 +92,8 @@ func says(raw json.RawMessage) bool {
 	}
 }
 
-func (a *answer) piece(d *delta) error {
+// piece adds a delta, or a whole message.
+func (a *answer) piece(d *delta, whole bool) error {
 	if thought := cmp.Or(d.ReasoningContent, d.Reasoning); thought != "" {
 		if err := a.emit(llm.Event{Kind: llm.EventReasoning, Index: a.place(&a.reasoning), Delta: thought}); err != nil {
 			return err
@@ -97,19 +104,37 @@ func (a *answer) piece(d *delta) error {
 			return err
 		}
 	}
-	a.refusal.WriteString(d.Refusal)
-	for i := range d.ToolCalls {
-		if err := a.callPiece(&d.ToolCalls[i]); err != nil {
+	if d.ToolCalls.tooMany {
+		return tooManyCalls
+	}
+	for i := range d.ToolCalls.list {
+		if err := a.callPiece(&d.ToolCalls.list[i], whole); err != nil {
 			return err
 		}
 	}
-	if f := d.FunctionCall; f != nil {
-		if a.legacy == nil {
-			a.legacy = &functionCall{}
+	return a.held(d)
+}
+
+// held keeps the pieces of what comes as one opaque part at the end.
+func (a *answer) held(d *delta) error {
+	if d.Refusal != "" {
+		if err := a.grow(len(d.Refusal)); err != nil {
+			return err
 		}
-		a.legacy.Name += f.Name
-		a.legacy.Arguments += string(f.Arguments)
+		a.refusal.WriteString(d.Refusal)
 	}
+	f := d.FunctionCall
+	if f == nil {
+		return nil
+	}
+	if err := a.grow(len(f.Name) + len(f.Arguments)); err != nil {
+		return err
+	}
+	if a.legacy == nil {
+		a.legacy = new(legacyCall)
+	}
+	a.legacy.name.WriteString(f.Name)
+	a.legacy.arguments.WriteString(string(f.Arguments))
 	return nil
 }
 
@@ -124,6 +149,9 @@ func (a *answer) place(slot *int) int {
 
 // emit hands one event to the sink, and keeps it if it was accepted.
 func (a *answer) emit(e llm.Event) error {
+	if err := a.grow(len(e.Delta)); err != nil {
+		return err
+	}
 	if a.sink != nil {
 		if err := a.sink(e); err != nil {
 			return sinkError{err}
@@ -133,15 +161,16 @@ func (a *answer) emit(e llm.Event) error {
 	return nil
 }
 
-// count keeps the last usage that has numbers: some servers send zeros first, others a running count.
+// count keeps the last usage that has numbers: some servers send zeros first, others a running count. No count
+// is negative, whatever the server says.
 func (a *answer) count(u *usage) {
-	if u == nil || u.Prompt == 0 && u.Completion == 0 {
+	if u == nil || u.Prompt <= 0 && u.Completion <= 0 {
 		return
 	}
 	a.usage = llm.Usage{
-		Input: u.Prompt, Output: u.Completion,
-		CacheRead: u.PromptDetails.Cached, CacheWrite: u.PromptDetails.Writes,
-		Reasoning: u.CompletionDetails.Reasoning, Reported: true,
+		Input: max(u.Prompt, 0), Output: max(u.Completion, 0),
+		CacheRead: max(u.PromptDetails.Cached, 0), CacheWrite: max(u.PromptDetails.Writes, 0),
+		Reasoning: max(u.CompletionDetails.Reasoning, 0), Reported: true,
 	}
 }
 
@@ -171,7 +200,9 @@ func (a *answer) putOpaque() {
 		a.parts++
 	}
 	if a.legacy != nil {
-		data, _ := json.Marshal(a.legacy) // strings too
+		data, _ := json.Marshal(functionCall{ // strings too
+			Name: a.legacy.name.String(), Arguments: a.legacy.arguments.String(),
+		})
 		a.acc.Put(a.parts, llm.Opaque{Type: FunctionCallType, Data: data})
 		a.parts++
 	}
@@ -180,7 +211,7 @@ func (a *answer) putOpaque() {
 // finishReason puts the finish into the SDK's words. A call makes it tool_call whatever the provider says:
 // with a named tool choice OpenAI says stop.
 func (a *answer) finishReason(r *llm.Response) llm.FinishReason {
-	calls := a.legacy != nil || len(a.calls) > 0
+	calls := a.legacy != nil || len(a.calls.list) > 0
 	switch a.finish {
 	case "length":
 		return llm.FinishLength
@@ -200,8 +231,8 @@ func (a *answer) finishReason(r *llm.Response) llm.FinishReason {
 
 // describe fills in everything but the message's parts and the finish.
 func (a *answer) describe(r *llm.Response) {
-	r.ID, r.ModelVersion, r.Model, r.Message.From = a.id, a.version, a.model, a.model
-	r.RawFinish, r.Usage, r.Warnings = a.finish, a.usage, a.warnings
+	r.ID, r.ModelVersion, r.RawFinish = a.wire.clean(a.id), a.wire.clean(a.version), a.wire.clean(a.finish)
+	r.Model, r.Message.From, r.Usage, r.Warnings = a.model, a.model, a.usage, a.warnings
 	r.RateLimit = rateLimit(a.wire.Header())
 }
 

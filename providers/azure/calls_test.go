@@ -59,6 +59,30 @@ func TestPiecesOfToolCallsFindTheirCall(t *testing.T) {
 			`{"index":0,"id":"t1","function":{"arguments":"{\"a\""}}`, `{"index":0,"function":{"arguments":":"}}`,
 			`{"index":0,"function":{"name":"add","arguments":"1}"}}`,
 		}, []llm.ToolCall{add}},
+		"interleaved by id": {[]string{
+			`{"id":"t1","function":{"name":"add","arguments":""}}`, `{"id":"t2","function":{"name":"mul","arguments":""}}`,
+			`{"id":"t1","function":{"arguments":"{\"a\":1}"}}`, `{"id":"t2","function":{"arguments":"{\"b\":2}"}}`,
+		}, []llm.ToolCall{add, mul}},
+		"interleaved by id, all number 0": {[]string{
+			`{"index":0,"id":"t1","function":{"name":"add","arguments":""}}`, `{"index":0,"id":"t2","function":{"name":"mul","arguments":""}}`,
+			`{"index":0,"id":"t1","function":{"arguments":"{\"a\":"}}`, `{"index":0,"id":"t2","function":{"arguments":"{\"b\":"}}`,
+			`{"index":0,"id":"t1","function":{"arguments":"1}"}}`, `{"index":0,"id":"t2","function":{"arguments":"2}"}}`,
+		}, []llm.ToolCall{add, mul}},
+		"an index after the first piece": {[]string{
+			`{"id":"t1","function":{"name":"add","arguments":"{\"a\""}}`, `{"index":0,"id":"t1","function":{"arguments":":1}"}}`,
+		}, []llm.ToolCall{add}},
+		"every piece has an id of its own": {[]string{
+			`{"index":0,"id":"t1","function":{"name":"add","arguments":"{\"a\""}}`, `{"index":0,"id":"x","function":{"arguments":":1}"}}`,
+		}, []llm.ToolCall{add}},
+		"the whole call is repeated": {[]string{
+			`{"index":0,"id":"t1","function":{"name":"add","arguments":"{\"a\":1}"}}`, `{"index":0,"id":"t1","function":{"name":"add","arguments":"{\"a\":1}"}}`,
+		}, []llm.ToolCall{add}},
+		"the name is repeated behind the arguments": {[]string{
+			`{"index":0,"id":"t1","function":{"name":"add","arguments":"{\"a\":1}"}}`, `{"index":0,"function":{"name":"add","arguments":"\n"}}`,
+		}, []llm.ToolCall{{ID: "t1", Name: "add", Arguments: `{"a":1}` + "\n"}}},
+		"brackets in strings end nothing": {[]string{
+			`{"index":0,"id":"t1","function":{"name":"add","arguments":"{\"a\":\"}\\\"}"}}`, `{"index":0,"id":"t1","function":{"name":"add","arguments":"{\"}"}}`,
+		}, []llm.ToolCall{{ID: "t1", Name: "add", Arguments: `{"a":"}\"}{"}`}}},
 		"no arguments":             {[]string{`{"index":0,"id":"t1","function":{"name":"now"}}`}, []llm.ToolCall{{ID: "t1", Name: "now", Arguments: "{}"}}},
 		"arguments are null":       {[]string{`{"index":0,"id":"t1","function":{"name":"now","arguments":null}}`}, []llm.ToolCall{{ID: "t1", Name: "now", Arguments: "{}"}}},
 		"arguments are an object":  {[]string{`{"index":0,"id":"t1","function":{"name":"add","arguments":{"a":1}}}`}, []llm.ToolCall{add}},

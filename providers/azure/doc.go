@@ -27,10 +27,15 @@
 //   - Names of tools that the wire does not take are replaced and mapped back in the answer, and ids of calls
 //     from other providers that are too long are shortened.
 //   - Reasoning, signatures and opaque parts of other providers are left out.
+//   - A request holds at most 64 MiB of content, media as base64; one that holds more is an llm.ErrUnsupported.
 //
 // # Answers
 //
 // A filtered prompt or answer is an llm.ErrContentFiltered. A refusal in the model's own words is an answer: a
 // part of type [RefusalType], read with [Refusal], and no text. So is a call of a custom tool
 // ([CustomToolType]), whose input is no JSON.
+//
+// An answer, whole or streamed, has at most 32 MiB and 1,024 tool calls; beyond that it is an llm.ErrBadOutput
+// with the code answer_too_large or too_many_tool_calls. No two calls of an answer have the same id: where the
+// service gives none, or one twice, an id is made up.
 package azure

@@ -1,7 +1,6 @@
 package azure
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,10 +44,7 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 
 // reported is for an error inside a 200. The payload is the error itself, or an object around it.
 func (a *answer) reported(payload json.RawMessage, sdkErr error) (*llm.Response, error) {
-	if !bytes.HasPrefix(payload, []byte(`{"error":`)) {
-		payload = append(append([]byte(`{"error":`), payload...), '}')
-	}
-	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), payload)
+	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), problemBody(payload))
 	e.Err = sdkErr
 	return a.fail(e)
 }
@@ -65,11 +61,11 @@ func (a *answer) filtered() (*llm.Response, error) {
 // filterResults takes the verdict of Azure's filter out of the chunk with the finish reason.
 func filterResults(raw []byte) json.RawMessage {
 	var c struct {
-		Choices []struct {
+		Choices [1]struct {
 			Results json.RawMessage `json:"content_filter_results"`
 		}
 	}
-	if json.Unmarshal(raw, &c) != nil || len(c.Choices) == 0 {
+	if json.Unmarshal(raw, &c) != nil {
 		return nil
 	}
 	return c.Choices[0].Results

@@ -17,7 +17,7 @@ func (t *flexText) UnmarshalJSON(raw []byte) error {
 	case len(raw) == 0 || string(raw) == "null":
 	case raw[0] == '"':
 		*t = flexText(unquote(raw))
-	case raw[0] == '[':
+	case raw[0] == '[' && elements(raw) <= maxParts:
 		*t = flexText(joinParts(raw))
 	default:
 		*t = flexText(raw)

@@ -13,6 +13,7 @@ type Provider struct {
 	model      llm.ModelRef
 	client     *openai.Client
 	token      TokenSource // nil: a key
+	key        *string     // a pointer, so that no %+v of a Provider prints it
 	form       form
 	parameters members
 	closeIdle  func()
@@ -31,8 +32,11 @@ func (p *Provider) Generate(ctx context.Context, req *llm.Request, sink llm.Sink
 	if ctx.Err() != nil {
 		return nil, p.named(ended(ctx, true))
 	}
-	enc, err := p.encode(req, sink != nil)
-	if err != nil {
+	enc, err := p.encode(ctx, req, sink != nil)
+	switch {
+	case ctx.Err() != nil: // a long prompt takes its time
+		return nil, p.named(ended(ctx, true))
+	case err != nil:
 		return nil, p.named(err)
 	}
 	token, err := p.bearer(ctx)
@@ -56,7 +60,7 @@ func (p *Provider) Generate(ctx context.Context, req *llm.Request, sink llm.Sink
 func (p *Provider) attempt(
 	ctx context.Context, enc *encoded, token string, sink llm.Sink,
 ) (resp *llm.Response, expired bool, err error) {
-	inner, w := onWire(ctx, enc.body, token)
+	inner, w := p.onWire(ctx, enc.body, token)
 	a := &answer{ctx: ctx, wire: w, model: p.model, names: enc.names, warnings: enc.warnings, sink: sink}
 	if sink == nil {
 		resp, err = a.unary(inner, p.client)
@@ -67,7 +71,9 @@ func (p *Provider) attempt(
 	case sinkError:
 		return resp, false, e.error
 	case *llm.Error:
-		return resp, saysExpired(e, w.Header()), p.named(e)
+		expired = saysExpired(e, w.Header())
+		w.cleanError(e)
+		return resp, expired, p.named(e)
 	}
 	return resp, false, err
 }

@@ -43,7 +43,7 @@ func limitOf(h http.Header, what string) (limit, bool) {
 		// Azure, whose plain numbers are milliseconds: recorded is 500 after one request of 120 a minute.
 		unit = time.Millisecond
 	}
-	return limit{remaining: remaining, total: total, reset: reset(h.Get("X-Ratelimit-Reset-"+what), unit)}, true
+	return limit{remaining: max(remaining, 0), total: total, reset: reset(h.Get("X-Ratelimit-Reset-"+what), unit)}, true
 }
 
 // reset reads "1m30s", "120ms" or a plain number of units.

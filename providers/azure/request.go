@@ -1,7 +1,7 @@
 package azure
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -27,10 +27,15 @@ type encoder struct {
 	warnings []llm.Warning
 }
 
-// encode turns req into a body for this provider.
-func (p *Provider) encode(req *llm.Request, stream bool) (*encoded, error) {
+// encode turns req into a body for this provider. When ctx ends it gives up; what it returns then is worth
+// nothing.
+func (p *Provider) encode(ctx context.Context, req *llm.Request, stream bool) (*encoded, error) {
 	if req == nil {
 		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
+	}
+	size, err := checkSize(req)
+	if err != nil {
+		return nil, err
 	}
 	extra, err := readExtra(req.Extra[extraKey])
 	if err != nil {
@@ -51,14 +56,15 @@ func (p *Provider) encode(req *llm.Request, stream bool) (*encoded, error) {
 	if err := e.messages(); err != nil {
 		return nil, err
 	}
-	raw, err := e.encode(p.parameters)
+	raw, err := e.encode(ctx, p.parameters, size)
 	if err != nil {
 		return nil, err
 	}
 	return &encoded{body: raw, names: e.names, warnings: e.warnings}, nil
 }
 
-func (e *encoder) encode(parameters members) ([]byte, error) {
+// encodeRest encodes all but the messages.
+func (e *encoder) encodeRest(parameters members) ([]byte, error) {
 	raw, err := marshal(&e.body)
 	if err != nil || len(parameters)+len(e.extra) == 0 {
 		return raw, err
@@ -70,18 +76,6 @@ func (e *encoder) encode(parameters members) ([]byte, error) {
 	parameters.merge(all, false)
 	e.extra.merge(all, true)
 	return marshal(all)
-}
-
-// marshal is json.Marshal that leaves <, > and & alone: they are no risk here, and prompts are full of them.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// Only a raw JSON value in the request can fail, and the text of the error would quote it.
-		return nil, llm.Invalid("request", "holds a raw JSON value that is no JSON", "check schemas and opaque parts")
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 func (e *encoder) warn(code, field, message string) {
@@ -191,8 +185,27 @@ func (e *encoder) output() error {
 
 // mentionsJSON reports whether the word that json_object needs stands anywhere in the prompt.
 func mentionsJSON(r *llm.Request) bool {
-	says := func(text string) bool { return strings.Contains(strings.ToLower(text), "json") }
-	return says(r.System) || slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return says(m.Text()) })
+	return saysJSON(r.System) || slices.ContainsFunc(r.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+			t, ok := p.(llm.Text)
+			return ok && saysJSON(t.Text)
+		})
+	})
+}
+
+// saysJSON looks for the word in any case, without a copy of a long text.
+func saysJSON(text string) bool {
+	const word = "json"
+	for {
+		i := strings.IndexAny(text, "jJ")
+		if i < 0 || len(text)-i < len(word) {
+			return false
+		}
+		if strings.EqualFold(text[i:i+len(word)], word) {
+			return true
+		}
+		text = text[i+1:]
+	}
 }
 
 // messages turns system prompt and messages into the list of the wire.

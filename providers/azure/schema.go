@@ -6,6 +6,7 @@ import "encoding/json"
 const (
 	strictDepth      = 5
 	strictProperties = 100
+	strictSize       = 1 << 20 // ours: a schema of that size has more names than the service takes
 )
 
 // fitsStrict reports whether a schema keeps the rules of strict mode: every object closed and all its
@@ -14,7 +15,7 @@ const (
 // https://learn.microsoft.com/azure/ai-foundry/openai/how-to/structured-outputs
 func fitsStrict(raw json.RawMessage) bool {
 	var root any
-	if json.Unmarshal(raw, &root) != nil {
+	if len(raw) > strictSize || json.Unmarshal(raw, &root) != nil {
 		return false
 	}
 	top, ok := root.(map[string]any)

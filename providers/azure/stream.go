@@ -14,9 +14,18 @@ import (
 	"github.com/punctual-llm/punctual/llm"
 )
 
-// endGrace is how long a stream may take from its finish reason to [DONE]. Usage comes in between; without it
-// the answer is complete all the same.
+// endGrace is how long a stream may take from its finish reason, or the last content behind that, to [DONE].
+// Usage comes in between; without it the answer is complete all the same.
 const endGrace = time.Second
+
+// grace is endGrace, but no more than a quarter of the time that is left to ctx.
+func grace(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return endGrace
+	}
+	return min(endGrace, time.Until(deadline)/4)
+}
 
 // stream asks for the answer piece by piece.
 func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Response, error) {
@@ -28,45 +37,77 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 		return a.refused(err)
 	}
 	defer closeStream(s)
-	var late *time.Timer
-	chunks := 0
-	for {
+	end := ending{hangUp: s.Close}
+	defer end.pause()
+	for chunks := 0; ; chunks++ {
 		raw, err := receive(s)
+		end.pause() // while the sink has the word
 		if err != nil || len(raw) == 0 {
 			return a.over(err, chunks)
 		}
-		if a.ctx.Err() != nil && a.finish == "" {
+		a.late = a.ctx.Err() != nil
+		if a.late && !a.ended {
 			return a.fail(ended(a.ctx, false))
 		}
-		chunks++
+		size := a.size
 		if err := a.event(raw); err != nil {
 			return a.broken(err)
 		}
-		if a.problem != nil {
-			return a.reported(a.problem, nil)
+		if a.size > size {
+			end.at = time.Time{}
 		}
-		if a.finish != "" && late == nil {
-			late = time.AfterFunc(endGrace, func() { _ = s.Close() })
-			defer late.Stop() // once: late is set
+		switch {
+		case a.problem != nil:
+			return a.reported(a.problem, nil)
+		case a.late:
+			a.late = false
+			return a.response()
+		case a.ended:
+			end.await(a.ctx)
 		}
 	}
 }
 
-// event takes one event. Its error is the sink's, or says that the event is no chunk.
+// ending hangs up on a stream that has finished and does not end.
+type ending struct {
+	hangUp func() error
+	timer  *time.Timer // nil before the first finish reason
+	at     time.Time   // zero: the grace begins with the next await
+}
+
+// await gives the stream what is left of its grace.
+func (e *ending) await(ctx context.Context) {
+	if e.at.IsZero() {
+		e.at = time.Now().Add(grace(ctx))
+	}
+	if left := time.Until(e.at); e.timer == nil {
+		e.timer = time.AfterFunc(left, func() { _ = e.hangUp() })
+	} else {
+		e.timer.Reset(left)
+	}
+}
+
+func (e *ending) pause() {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}
+
+// event takes one event. Its error is the sink's, or says that the event is no chunk or beyond bounds.
 func (a *answer) event(raw []byte) error {
 	if a.id != "" && a.version != "" {
 		var c content
 		if err := tolerate(json.Unmarshal(raw, &c)); err != nil {
 			return err
 		}
-		return a.takeRaw(&c, raw)
+		return a.take(&c, raw)
 	}
 	var c chunk
 	if err := tolerate(json.Unmarshal(raw, &c)); err != nil {
 		return err
 	}
 	a.head(c.ID, c.Model)
-	return a.takeRaw(&c.content, raw)
+	return a.take(&c.content, raw)
 }
 
 // broken ends a stream whose event could not be delivered or read.
@@ -74,8 +115,13 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 	if _, ok := errors.AsType[sinkError](err); ok {
 		return a.partial(), err
 	}
+	bad, isBad := errors.AsType[badOutput](err)
 	switch {
-	case a.finish != "":
+	case errors.Is(err, errLate):
+		return a.fail(ended(a.ctx, false))
+	case isBad:
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(bad), Err: err})
+	case a.ended:
 		return a.response() // what is broken comes behind the end mark
 	case a.wire.Cut():
 		return a.fail(&llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: err})
@@ -95,7 +141,7 @@ func (a *answer) over(err error, chunks int) (*llm.Response, error) {
 	case done:
 		a.wire.reply.drain()
 		return a.response()
-	case a.finish != "":
+	case a.ended:
 		return a.response()
 	case a.ctx.Err() != nil:
 		return a.fail(ended(a.ctx, false))

@@ -125,6 +125,22 @@ func TestTheLastUsageThatHasNumbersCounts(t *testing.T) {
 	}
 }
 
+func TestNoCountIsNegative(t *testing.T) {
+	t.Parallel()
+	for counts, want := range map[string]llm.Usage{
+		`"prompt_tokens":-5,"completion_tokens":-9`: {},
+		`"prompt_tokens":-5,"completion_tokens":0`:  {},
+		`"prompt_tokens":5,"completion_tokens":-9,"prompt_tokens_details":{"cached_tokens":-1,"cache_write_tokens":-2},
+			"completion_tokens_details":{"reasoning_tokens":-3}`: {Input: 5, Reported: true},
+	} {
+		body := `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{` + counts + `}}`
+		resp, err := unary(t, serve(t, reply(200, body, "X-Ratelimit-Remaining-Tokens", "-7")).provider(t), hello())
+		if err != nil || resp.Usage != want || resp.RateLimit.RemainingTokens != 0 {
+			t.Errorf("%s: %+v, %v", counts, resp, err)
+		}
+	}
+}
+
 func TestACompressedStreamIsRead(t *testing.T) {
 	t.Parallel()
 	_, resp := streamed(t, func(w http.ResponseWriter, _ *http.Request) {

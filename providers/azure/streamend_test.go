@@ -110,13 +110,17 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		behind string
-		limit  time.Duration
+		limit  time.Duration // 0: no deadline
+		cancel time.Duration // when the context is canceled
 		took   time.Duration
 	}{
-		"nothing comes":          {"", time.Minute, time.Second},
-		"usage comes":            {counted, time.Minute, time.Second},
-		"usage and [DONE] come":  {counted + done, time.Minute, 10 * time.Millisecond},
-		"the context ends first": {"", 300 * time.Millisecond, 300 * time.Millisecond},
+		"nothing comes":               {"", time.Minute, time.Minute, time.Second},
+		"usage comes":                 {counted, time.Minute, time.Minute, time.Second},
+		"usage and [DONE] come":       {counted + done, time.Minute, time.Minute, 10 * time.Millisecond},
+		"the deadline is near":        {"", 300 * time.Millisecond, time.Minute, 75 * time.Millisecond},
+		"the deadline is within 4 s":  {counted, 2 * time.Second, time.Minute, 500 * time.Millisecond},
+		"the context ends first":      {"", 0, 300 * time.Millisecond, 300 * time.Millisecond},
+		"the context ends with usage": {counted, 0, 300 * time.Millisecond, 300 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,8 +129,12 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 					BaseURL: "http://localhost", Model: "m",
 					HTTP: wire(200, func(_ context.Context, w *io.PipeWriter) { _, _ = io.WriteString(w, text("a")+stop()+c.behind) }),
 				}))
-				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+				ctx, cancel := context.WithCancel(t.Context())
+				if c.limit > 0 {
+					ctx, cancel = context.WithTimeout(t.Context(), c.limit)
+				}
 				defer cancel()
+				defer time.AfterFunc(c.cancel, cancel).Stop()
 				start := time.Now()
 				resp, err := p.Generate(ctx, hello(), func(llm.Event) error { return nil })
 				if err != nil || resp.Text() != "a" || resp.Usage.Reported != (c.behind != "") {
@@ -137,6 +145,90 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// paced opens a provider whose stream comes in virtual time: each piece after a pause, and at the end nothing.
+func paced(t *testing.T, pause time.Duration, pieces ...string) *azure.Provider {
+	t.Helper()
+	return keep(t)(azure.Compatible(&azure.CompatibleOptions{
+		BaseURL: "http://localhost", Model: "m", HTTP: wire(200, func(ctx context.Context, w *io.PipeWriter) {
+			for _, p := range pieces {
+				timer := time.NewTimer(pause)
+				select {
+				case <-timer.C:
+				case <-ctx.Done():
+					return
+				}
+				if _, err := io.WriteString(w, p); err != nil {
+					return
+				}
+			}
+		}),
+	}))
+}
+
+// TestAFinishReasonInEveryChunkEndsNothing: some servers repeat it, and the answer goes on for longer than the
+// grace of a finished stream.
+func TestAFinishReasonInEveryChunkEndsNothing(t *testing.T) {
+	t.Parallel()
+	chunk := func(s string) string { return data(`{"content":"`+s+`"}`, `"stop"`) }
+	for name, c := range map[string]struct {
+		pieces []string
+		slow   time.Duration // of the sink
+		want   string
+		took   time.Duration
+		kind   llm.Kind
+	}{
+		"until [DONE]":             {[]string{chunk("a"), chunk("b"), chunk("c"), chunk("d"), done}, 0, "abcd", 4010 * time.Millisecond, ""},
+		"until nothing comes":      {[]string{chunk("a"), chunk("b"), chunk("c")}, 0, "abc", 3400 * time.Millisecond, ""},
+		"usage moves nothing":      {[]string{chunk("a"), counted, counted}, 0, "a", 1800 * time.Millisecond, ""},
+		"a slow sink":              {[]string{chunk("a"), chunk("b"), done}, 3 * time.Second, "ab", 6810 * time.Millisecond, ""},
+		"content after the last":   {[]string{chunk("a"), text("b")}, 0, "ab", time.Minute, llm.ErrDeadlineExceeded},
+		"content, then a finish":   {[]string{chunk("a"), text("b"), text("c"), stop()}, 0, "abc", 4200 * time.Millisecond, ""},
+		"content, then its [DONE]": {[]string{chunk("a"), text("b"), done}, 0, "ab", 2410 * time.Millisecond, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := paced(t, 800*time.Millisecond, c.pieces...)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				start := time.Now()
+				resp, err := p.Generate(ctx, hello(), func(llm.Event) error {
+					if c.slow > 0 {
+						<-time.NewTimer(c.slow).C
+					}
+					return nil
+				})
+				if resp.Text() != c.want || llm.KindOf(err) != c.kind || err == nil && resp.RawFinish != "stop" {
+					t.Errorf("%+v, %v", resp, err)
+				}
+				if took := time.Since(start); took != c.took {
+					t.Errorf("took %v, want %v", took, c.took)
+				}
+			})
+		})
+	}
+}
+
+func TestContentBehindAFinishReasonThatBreaksOffIsInterrupted(t *testing.T) {
+	t.Parallel()
+	_, resp, err := stream(t, serve(t, thenAbort(text("a"), stop(), text("b"))).provider(t), hello())
+	wantKind(t, err, llm.ErrInterrupted)
+	wantText(t, resp, "ab")
+}
+
+// TestAfterTheContextEndsAFinishedStreamTakesNoContent: the answer is complete only if nothing more came.
+func TestAfterTheContextEndsAFinishedStreamTakesNoContent(t *testing.T) {
+	t.Parallel()
+	for behind, want := range map[string]llm.Kind{counted: "", data(`{"content":"b"}`, `"stop"`): llm.ErrCanceled, data(`{"refusal":"b"}`, "null"): llm.ErrCanceled} {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := canned(t, 200, "text/event-stream", []byte(data(`{"content":"a"}`, `"stop"`)+behind+done))
+		resp, err := p.Generate(ctx, hello(), func(llm.Event) error { cancel(); return nil })
+		if llm.KindOf(err) != want || resp.Text() != "a" {
+			t.Errorf("%s: %+v, %v", behind, resp, err)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -46,7 +48,7 @@ func (p *Provider) connect(c *connection) {
 	}
 	client := httpx.Client(c.http, options)
 	config.HTTPClient = doer{client: client}
-	p.client = openai.NewClientWithConfig(config)
+	p.client, p.key = openai.NewClientWithConfig(config), &c.key
 	if c.http == nil { // otherwise the connections are the caller's
 		p.closeIdle = client.CloseIdleConnections
 	}
@@ -55,8 +57,9 @@ func (p *Provider) connect(c *connection) {
 // wire is what goes over the wire under one call of the SDK, and what came back.
 type wire struct {
 	*httpx.Exchange
-	body  []byte // to send in place of the SDK's
-	token string // "": the SDK's key
+	body   []byte // to send in place of the SDK's
+	token  string // "": the SDK's key
+	secret string // the token or the key: no word of a provider may repeat it
 
 	reply *reply // nil until a 2xx response has come
 }
@@ -64,8 +67,11 @@ type wire struct {
 type wireKey struct{}
 
 // onWire returns a context for one call of the SDK.
-func onWire(ctx context.Context, body []byte, token string) (context.Context, *wire) {
-	w := &wire{body: body, token: token}
+func (p *Provider) onWire(ctx context.Context, body []byte, token string) (context.Context, *wire) {
+	w := &wire{body: body, token: token, secret: token}
+	if token == "" && p.key != nil {
+		w.secret = *p.key
+	}
 	ctx, w.Exchange = httpx.WithExchange(ctx)
 	return context.WithValue(ctx, wireKey{}, w), w
 }
@@ -92,47 +98,88 @@ func setToken(ctx context.Context, h http.Header) error {
 // doer is the SDK's client: ours, with a look at the body of the reply.
 type doer struct{ client *http.Client }
 
-// Do sends a request of the SDK.
+// Do sends a request of the SDK. Of a whole answer the SDK gets only a stub to decode.
 func (d doer) Do(req *http.Request) (*http.Response, error) {
 	resp, err := d.client.Do(req) //nolint:gosec // the address is the configured endpoint
-	if w := wireOf(req.Context()); err == nil && w != nil && resp.StatusCode >= 200 && resp.StatusCode < 300 {
-		w.reply = &reply{body: resp.Body, keep: req.Header.Get("Accept") != "text/event-stream"}
-		if n := resp.ContentLength; w.reply.keep && n > 0 {
-			w.reply.text.Grow(int(min(n, 1<<20)))
-		}
-		resp.Body = w.reply
+	w := wireOf(req.Context())
+	if err != nil || w == nil || resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		return resp, err
 	}
-	return resp, err
+	w.reply = &reply{body: resp.Body, wire: w}
+	if req.Header.Get("Accept") == "text/event-stream" {
+		resp.Body = w.reply
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	w.reply.read(req.Context(), resp.ContentLength)
+	stub := *resp
+	stub.Body = io.NopCloser(strings.NewReader("{}"))
+	return &stub, nil
 }
 
-// reply is the body of a reply as the SDK reads it. It is read by one goroutine; Close may come from another.
+// reply is the body of a reply. It is read by one goroutine; Close may come from another.
 type reply struct {
 	body io.ReadCloser
-	keep bool
-	text bytes.Buffer // what was read, if keep
-	err  error        // how it ended; nil: it did not yet
+	wire *wire
+	text []byte // a whole answer
+	err  error  // how it ended; nil: it did not yet
 }
-
-// maxReply bounds a whole answer. The largest healthy ones carry speech, a few MiB.
-const maxReply = 32 << 20
 
 var errTooLarge = errors.New("azure: answer larger than 32 MiB")
 
+// errProblem ends a stream with an error too long for the SDK, which would decode all of it.
+var errProblem = errors.New("azure: the stream reported an error longer than 64 KiB")
+
+// Read hands a stream to the SDK.
 func (r *reply) Read(p []byte) (int, error) {
-	if r.text.Len() > maxReply {
-		return 0, errTooLarge
-	}
 	n, err := r.body.Read(p)
-	if r.keep {
-		r.text.Write(p[:n])
-	}
 	if err != nil {
 		r.err = err
+	}
+	if len(r.wire.StreamError()) > maxProblem {
+		return 0, errProblem
 	}
 	return n, err
 }
 
 func (r *reply) Close() error { return r.body.Close() }
+
+// errNoObject is a body that is no JSON object.
+var errNoObject = errors.New("azure: the answer is no JSON object")
+
+// read reads a whole answer: the JSON object that the body begins with, behind blanks and a byte-order mark. The
+// end of the body is not awaited behind it, for servers have been seen to hold the connection there.
+func (r *reply) read(ctx context.Context, length int64) {
+	const step = 256 << 10
+	text := make([]byte, 0, min(max(length, 0), 1<<20)+bytes.MinRead)
+	var o object
+	for total := 0; total <= maxReply; {
+		text = slices.Grow(text, bytes.MinRead)
+		room := text[len(text):min(cap(text), len(text)+step)]
+		n, err := r.body.Read(room)
+		total += n
+		if text = text[:len(text)+scan(&o, room[:n])]; !o.begun {
+			text = text[:0]
+		}
+		switch {
+		case o.other:
+			r.err = errNoObject
+			return
+		case o.whole():
+			r.text = text[bytes.IndexByte(text, '{'):]
+			return
+		case err == io.EOF && len(text) > 0: //nolint:errorlint // a Reader's EOF is never wrapped
+			err = io.ErrUnexpectedEOF
+		case err == nil:
+			err = ctx.Err()
+		}
+		if err != nil {
+			r.err = err
+			return
+		}
+	}
+	r.err = errTooLarge
+}
 
 // drainTime is how long a connection may take to end a stream whose end mark was read.
 const drainTime = 10 * time.Millisecond

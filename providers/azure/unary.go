@@ -1,7 +1,6 @@
 package azure
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,36 +11,35 @@ import (
 	"github.com/punctual-llm/punctual/llm"
 )
 
-// unary asks for the whole answer. The SDK makes the call; the answer is read from what it was given, since its
-// types have no place for an error inside a 200 and take that for an empty success.
+// unary asks for the whole answer. The SDK makes the call; the answer is read and decoded here, once, since the
+// SDK's types have no place for an error inside a 200 and take that for an empty success.
 func (a *answer) unary(ctx context.Context, client *openai.Client) (*llm.Response, error) {
 	err := create(ctx, client)
-	switch {
-	case a.wire.reply == nil:
+	got := a.wire.reply
+	if got == nil {
 		return a.refused(err)
+	}
+	err = errors.Join(err, got.err)
+	switch {
+	case a.ctx.Err() != nil:
+		return a.fail(ended(a.ctx, false))
 	case errors.Is(err, errTooLarge):
-		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: "answer_too_large", Err: err})
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(tooLarge), Err: err})
+	case err != nil:
+		return a.unreadable(err)
 	}
 	var c chunk
-	text := bytes.TrimPrefix(a.wire.reply.text.Bytes(), []byte("\xef\xbb\xbf"))
-	if decodeErr := decodeFirst(text, &c); decodeErr != nil {
-		return a.unreadable(decodeErr, err)
+	if err := tolerate(json.Unmarshal(got.text, &c)); err != nil {
+		return a.unreadable(err)
 	}
 	a.head(c.ID, c.Model)
-	_ = a.takeRaw(&c.content, text) // only a sink can fail
-	if a.problem != nil {
-		return a.reported(a.problem, err)
+	switch err := a.take(&c.content, got.text); {
+	case a.problem != nil:
+		return a.reported(a.problem, nil)
+	case err != nil: // no sink can have failed
+		return a.broken(err)
 	}
 	return a.response()
-}
-
-// decodeFirst reads the JSON value that text begins with, as the SDK does: what comes behind it does not matter.
-func decodeFirst(text []byte, v any) error {
-	err := json.Unmarshal(text, v)
-	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		err = json.NewDecoder(bytes.NewReader(text)).Decode(v)
-	}
-	return tolerate(err)
 }
 
 // tolerate lets members of another type than ours pass, a count that is no integer say: the rest of the value
@@ -54,16 +52,14 @@ func tolerate(err error) error {
 }
 
 // unreadable is for a 2xx whose body is no answer.
-func (a *answer) unreadable(decodeErr, sdkErr error) (*llm.Response, error) {
-	e := &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: errors.Join(sdkErr, decodeErr)}
+func (a *answer) unreadable(err error) (*llm.Response, error) {
+	e := &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
 	switch {
-	case a.ctx.Err() != nil:
-		return a.fail(ended(a.ctx, false))
-	case errors.Is(sdkErr, errPanic):
+	case errors.Is(err, errPanic):
 		e.Code = "sdk_panic"
-	case a.wire.Cut(), errors.Is(decodeErr, io.ErrUnexpectedEOF):
+	case a.wire.Cut(), errors.Is(err, io.ErrUnexpectedEOF):
 		e.Kind, e.Code = llm.ErrConnection, "body_cut"
-	case errors.Is(decodeErr, io.EOF):
+	case errors.Is(err, io.EOF):
 		e.Code = "empty_body"
 	}
 	return a.fail(e)

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // body is the request as it is sent.
 type body struct {
-	Messages            []message         `json:"messages"`
+	Messages            []message         `json:"-"` // written on their own: see encoder.encode
 	Model               string            `json:"model"`
 	Stream              bool              `json:"stream,omitempty"`
 	StreamOptions       *streamOptions    `json:"stream_options,omitempty"`
@@ -109,8 +109,11 @@ type chunk struct {
 }
 
 // content is what matters of a chunk once its head is known.
+//
+// Of the choices the first in the list is decoded, which nearly always is the only one; the decoder skips the
+// others without a cost in memory. See firstChoice.
 type content struct {
-	Choices []choice        `json:"choices"`
+	Choices [1]choice       `json:"choices"`
 	Usage   *usage          `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 }
@@ -129,8 +132,27 @@ type delta struct {
 	ReasoningContent string         `json:"reasoning_content"`
 	Reasoning        string         `json:"reasoning"` // the same on OpenRouter and newer vLLM
 	Refusal          string         `json:"refusal"`
-	ToolCalls        []callDelta    `json:"tool_calls"`
+	ToolCalls        callList       `json:"tool_calls"`
 	FunctionCall     *functionDelta `json:"function_call"` // from before tools
+}
+
+// callList is a list of tool calls, within bounds.
+type callList struct {
+	list    []callDelta
+	tooMany bool // nothing was decoded
+}
+
+// UnmarshalJSON counts before it decodes. It never fails: an error would be lost behind an earlier one that is
+// tolerated.
+func (l *callList) UnmarshalJSON(raw []byte) error {
+	n := elements(raw)
+	if l.tooMany = n > maxCalls; n == 0 || l.tooMany {
+		l.list = nil
+		return nil
+	}
+	l.list = make([]callDelta, 0, n)
+	_ = json.Unmarshal(raw, &l.list) // it is valid: only members of other types can fail
+	return nil
 }
 
 type callDelta struct {

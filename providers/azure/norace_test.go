@@ -1,0 +1,5 @@
+//go:build !race
+
+package azure_test
+
+const raceEnabled = false
