@@ -42,6 +42,7 @@ func children() map[string]func() int {
 		"wait":   childWait,
 		"count":  childCount,
 		"crash":  childCrash,
+		"sdks":   childSDKs,
 	}
 }
 
