@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/punctual-llm/punctual/llm"
@@ -75,12 +76,20 @@ func readJSON(t *testing.T, file string, v any) {
 // scriptLine is a line that js/harness.mjs prints for the test.
 var scriptLine = regexp.MustCompile(`(?m)^(plan|ok|not ok|sent): (.*)$`)
 
+// scripts lets one script run at a time: their clients have timeouts, which a busy machine would let pass.
+var scripts sync.Mutex
+
 // runScript runs a script of js and reports its cases. It returns what the script has sent, in the form of
 // sim.log. Every case that the script has must have run, and so must those in must.
 func runScript(t *testing.T, script string, env []string, must ...string) []string {
 	t.Helper()
-	p := run(t, env, node(t), filepath.Join("js", script))
-	status := p.status(t)
+	file := node(t)
+	p, status := func() (*process, int) {
+		scripts.Lock()
+		defer scripts.Unlock()
+		p := run(t, env, file, filepath.Join("js", script))
+		return p, p.status(t)
+	}()
 	found := map[string][]string{}
 	for _, m := range scriptLine.FindAllStringSubmatch(p.stdout.String(), -1) {
 		found[m[1]] = append(found[m[1]], m[2])
