@@ -81,7 +81,7 @@ func (b *errorBody) read(fields map[string]json.RawMessage) {
 	b.code = first(scalar(fields["code"]), exceptionName(scalar(fields["__type"])))
 	b.typ = first(scalar(fields["type"]), scalar(fields["status"]))
 	b.message = first(scalar(fields["message"]), scalar(fields["Message"]), scalar(fields["detail"]))
-	b.addWords(b.code, b.typ, scalar(fields["status"]))
+	b.addWords(causeWord(b.code, scalar(fields["param"])), b.typ, scalar(fields["status"]))
 	// AWS's originalStatusCode is the model's own status behind a 424.
 	for _, name := range []string{"originalStatusCode", "OriginalStatusCode", "status", "statusCode", "code", "type"} {
 		if n, err := strconv.Atoi(scalar(fields[name])); err == nil && n >= 300 && n < 600 {

@@ -6,7 +6,8 @@ import "strings"
 // Words are compared in lower case, as parts; the first row that fits counts.
 var kindWords = []kindRow{
 	{ErrContentFiltered, []string{"content_filter", "responsibleaipolicyviolation", "content_policy_violation"}},
-	{ErrContextTooLong, []string{"context_length_exceeded", "request_too_large", "string_above_max_length", "exceed_context_size"}},
+	{ErrContextTooLong, []string{"context_length_exceeded", "request_too_large", longText, "exceed_context_size"}},
+	{ErrInvalid, []string{longField}},
 	{ErrQuotaExceeded, []string{
 		"insufficient_quota", "credit_balance", "spend_limit", "usage_limit_exceeded",
 		"billing", "quota_exceeded", "quotaexceeded",
@@ -18,6 +19,29 @@ var kindWords = []kindRow{
 	{ErrNotFound, []string{"deploymentnotfound", "model_not_found", "modelnotfound", "unknown_model", "resourcenotfound"}},
 	{ErrUnavailable, []string{"modelnotready"}}, // a cold model, with a 429
 	{ErrRateLimited, []string{"throttling", "ratelimitreached", "rate_limit_exceeded", "toomanyrequests", "resource_exhausted"}},
+}
+
+const (
+	longText  = "string_above_max_length" // OpenAI's code for any text that is too long
+	longField = "field_above_max_length"  // ours, for one that is no prompt
+)
+
+// causeWord is the word that a code adds to the cause; param is the parameter that the error is about. A window that
+// is too small is a reason to ask another model, an id or a description that is too long is one to correct it.
+func causeWord(code, param string) string {
+	if strings.EqualFold(code, longText) && !isPrompt(param) {
+		return longField
+	}
+	return code
+}
+
+// isPrompt reports whether a parameter is what a message says, such as messages[3].content or input[2].output.
+func isPrompt(param string) bool {
+	switch param {
+	case "input", "prompt", "instructions":
+		return true
+	}
+	return (strings.HasPrefix(param, "messages") || strings.HasPrefix(param, "input[")) && has(param, ".content", ".output")
 }
 
 // bareWords are asked only when no status tells more: an error inside a 200.
