@@ -83,9 +83,44 @@ func (c *call) claudeThinking() *refusal {
 		return byModel("`temperature` may only be set to 1 when thinking is enabled.")
 	case c.body.forced():
 		return byModel("Thinking may not be enabled when tool_choice forces tool use.")
+	case c.body.adapts():
+		return nil // then a turn may begin with anything
 	default:
-		return nil
+		return c.body.thoughtless()
 	}
+}
+
+// adapts reports whether the model decides itself how much it thinks.
+func (r *conversation) adapts() bool {
+	var fields struct{ Thinking struct{ Type string } }
+	_ = json.Unmarshal(r.AdditionalModelRequestFields, &fields)
+	return fields.Thinking.Type == "adaptive"
+}
+
+// thoughtless refuses to think on behind calls that no thought led to: those of another model, say. The text is
+// reported, https://github.com/anomalyco/opencode/issues/3077; its spelling is the model's.
+func (r *conversation) thoughtless() *refusal {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		m := &r.Messages[i]
+		if *m.Role != "assistant" {
+			continue
+		}
+		calls := slices.ContainsFunc(m.Content, func(b block) bool { return b.ToolUse != nil })
+		begins := &m.Content[0]
+		if !calls || begins.ReasoningContent != nil {
+			return nil
+		}
+		found := "tool_use"
+		if begins.Text != nil {
+			found = "text"
+		}
+		return byModel("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+			"When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "+
+			"set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid "+
+			"this requirement, disable `thinking`. Please consult our documentation at "+
+			"https://docs.claude.com/en/docs/build-with-claude/extended-thinking", i, found)
+	}
+	return nil
 }
 
 func (c *call) claudeCache() *refusal {

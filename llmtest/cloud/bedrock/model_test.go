@@ -36,6 +36,11 @@ func TestRefusesByModel(t *testing.T) {
 	})
 }
 
+const (
+	think   = `"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":2000}},` + tools
+	thought = `{"reasoningContent":{"reasoningText":{"text":"hm","signature":"x"}}}`
+)
+
 func TestRefusesByClaude(t *testing.T) {
 	opus := path("us.anthropic.claude-opus-4-6-v1", false)
 	haiku := path("us.anthropic.claude-haiku-4-5-20251001-v1:0", false)
@@ -46,6 +51,12 @@ func TestRefusesByClaude(t *testing.T) {
 		return `"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":` + s + `}}}}`
 	}
 	point := `{"cachePoint":{"type":"default"}}`
+	begins := func(turn, with string) string {
+		return saysTheModel + "messages." + turn + ".content.0.type: Expected `thinking` or `redacted_thinking`, but found `" + with +
+			"`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of " +
+			"`tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, " +
+			"disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+	}
 	testRefusals(t, []refused{
 		{"unknown field", "", `"additionalModelRequestFields":{"top_k":5,"frequency_penalty":1}`, "", saysTheModel + "frequency_penalty: Extra inputs are not permitted"},
 		{"temperature and topP", haiku, `"inferenceConfig":{"temperature":0.5,"topP":0.5}`, "", saysTheModel + "`temperature` and `top_p` cannot both be specified for this model. Please use only one."},
@@ -54,6 +65,9 @@ func TestRefusesByClaude(t *testing.T) {
 		{"more thought than tokens", "", thinking("2000", `,"inferenceConfig":{"maxTokens":2000}`), "", saysTheModel + "`max_tokens` must be greater than `thinking.budget_tokens`."},
 		{"cool thought", "", thinking("2000", `,"inferenceConfig":{"temperature":0.5}`), "", saysTheModel + "`temperature` may only be set to 1 when thinking is enabled."},
 		{"forced thought", "", thinking("2000", `,"toolConfig":{"toolChoice":{"any":{}},"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}]}`), "", saysTheModel + "Thinking may not be enabled when tool_choice forces tool use."},
+		{"thought behind a call", "", think + talk(hi, use, result), "", begins("1", "tool_use")},
+		{"thought behind a text and a call", "", think + talk(hi, `{"text":"so"},`+use, result), "", begins("1", "text")},
+		{"thought behind the last call", "", think + talk(hi, thought+","+use, result, useB, resultB), "", begins("3", "tool_use")},
 		{"five cache points", "", `"system":[{"text":"x"},` + point + `],` + talk(hi+strings.Repeat(","+point, 4)), "", saysTheModel + "A maximum of 4 blocks with cache_control may be provided. Found 5."},
 		{"begun with a blank", "", talk(hi, `{"text":"so "}`), "", saysTheModel + "messages: final assistant content cannot end with trailing whitespace"},
 		{"begun", opus, talk(hi, `{"text":"so"}`), "", saysTheModel + "This model does not support assistant message prefill. The conversation must end with a user message."},
@@ -76,6 +90,10 @@ func TestTakesWhatTheServiceTakes(t *testing.T) {
 		"a document to cite":        {body: "{" + talk(hi+`,{"document":{"format":"txt","name":"a_b (1) [x]-y","source":{"text":"x"},"citations":{"enabled":true}}}`) + "}"},
 		"guarded text":              {path: path("amazon.titan-text-express-v1", false), body: "{" + talk(`{"guardContent":{"text":{"text":"x"}}}`) + "}"},
 		"a thought in return":       {body: "{" + talk(hi, `{"reasoningContent":{"reasoningText":{"text":"","signature":"x"}}},{"text":"so"}`, hi) + "}"},
+		"a thought behind a thought": {body: "{" + think + talk(hi, thought+","+use, result) + "}"},
+		"behind a redacted thought":  {body: "{" + think + talk(hi, `{"reasoningContent":{"redactedContent":"YQ=="}},`+use, result) + "}"},
+		"behind calls of long ago":   {body: "{" + think + talk(hi, use, result, `{"text":"so"}`, hi) + "}"},
+		"adaptive behind a call":     {path: path("us.anthropic.claude-opus-4-6-v1", false), body: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive"}},` + tools + talk(hi, use, result) + "}"},
 		"nobody's model":            {path: "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc/converse", body: "{" + tools + talk(hi+`,{"video":{"format":"mp4","source":{"s3Location":{"uri":"s3://b/k"}}}}`) + "}"},
 		"a schema":                  {body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"x","schema":"{\"type\":\"object\",\"additionalProperties\":false}"}}}}}`},
 		"a system tool":             {path: path("us.amazon.nova-2-lite-v1:0", false), body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"toolConfig":{"tools":[{"systemTool":{"name":"nova_grounding"}}],"toolChoice":{"any":{}}}}`},
