@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -105,7 +106,7 @@ func (a *answer) piece(d *delta, whole bool) error {
 		}
 	}
 	if d.ToolCalls.tooMany {
-		return tooManyCalls
+		return bounds.TooManyCalls
 	}
 	for i := range d.ToolCalls.list {
 		if err := a.callPiece(&d.ToolCalls.list[i], whole); err != nil {
@@ -231,7 +232,7 @@ func (a *answer) finishReason(r *llm.Response) llm.FinishReason {
 
 // describe fills in everything but the message's parts and the finish.
 func (a *answer) describe(r *llm.Response) {
-	r.ID, r.ModelVersion, r.RawFinish = a.wire.clean(a.id), a.wire.clean(a.version), a.wire.clean(a.finish)
+	r.ID, r.ModelVersion, r.RawFinish = a.wire.secret.Clean(a.id), a.wire.secret.Clean(a.version), a.wire.secret.Clean(a.finish)
 	r.Model, r.Message.From, r.Usage, r.Warnings = a.model, a.model, a.usage, a.warnings
 	r.RateLimit = rateLimit(a.wire.Header())
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -97,8 +98,8 @@ func (a *answer) callFor(d *callDelta, whole bool) (*call, error) {
 			return c, nil
 		}
 	}
-	if len(a.calls.list) == maxCalls {
-		return nil, tooManyCalls
+	if len(a.calls.list) == bounds.Calls {
+		return nil, bounds.TooManyCalls
 	}
 	c := &call{vendor: vendor, index: a.parts}
 	a.parts++

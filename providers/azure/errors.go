@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -44,7 +45,7 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 
 // reported is for an error inside a 200. The payload is the error itself, or an object around it.
 func (a *answer) reported(payload json.RawMessage, sdkErr error) (*llm.Response, error) {
-	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), problemBody(payload))
+	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), bounds.ErrorBody(payload))
 	e.Err = sdkErr
 	return a.fail(e)
 }

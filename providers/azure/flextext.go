@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/punctual-llm/punctual/internal/bounds"
 )
 
 // flexText is text that some servers send as something else: content as a list of parts, arguments as the
@@ -17,7 +19,7 @@ func (t *flexText) UnmarshalJSON(raw []byte) error {
 	case len(raw) == 0 || string(raw) == "null":
 	case raw[0] == '"':
 		*t = flexText(unquote(raw))
-	case raw[0] == '[' && elements(raw) <= maxParts:
+	case raw[0] == '[' && !bounds.TooMany(raw, bounds.Parts):
 		*t = flexText(joinParts(raw))
 	default:
 		*t = flexText(raw)

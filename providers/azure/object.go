@@ -59,24 +59,3 @@ func (o *object) next(b byte) {
 const bom = "\xef\xbb\xbf"
 
 func blank(b byte) bool { return b == ' ' || b == '\n' || b == '\r' || b == '\t' }
-
-// elements counts the elements of a JSON array that was found valid, without decoding them: three bytes on the
-// wire can be a hundred in memory.
-func elements(array []byte) int {
-	if len(array) < 2 || array[0] != '[' {
-		return 0
-	}
-	n, last := 0, object{begun: true, depth: 1}
-	some := false
-	for _, b := range array[1 : len(array)-1] {
-		some = some || !blank(b)
-		if b == ',' && last.depth == 1 && !last.quoted {
-			n++
-		}
-		last.next(b)
-	}
-	if some {
-		n++
-	}
-	return n
-}

@@ -72,7 +72,7 @@ func (p *Provider) attempt(
 		return resp, false, e.error
 	case *llm.Error:
 		expired = saysExpired(e, w.Header())
-		w.cleanError(e)
+		w.secret.CleanError(e)
 		return resp, expired, p.named(e)
 	}
 	return resp, false, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -33,7 +34,7 @@ func (p *Provider) encode(ctx context.Context, req *llm.Request, stream bool) (*
 	if req == nil {
 		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
 	}
-	size, err := checkSize(req)
+	size, err := bounds.CheckRequest(req, extraKey)
 	if err != nil {
 		return nil, err
 	}

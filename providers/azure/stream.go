@@ -6,26 +6,13 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/sse"
 	"github.com/punctual-llm/punctual/llm"
 )
-
-// endGrace is how long a stream may take from its finish reason, or the last content behind that, to [DONE].
-// Usage comes in between; without it the answer is complete all the same.
-const endGrace = time.Second
-
-// grace is endGrace, but no more than a quarter of the time that is left to ctx.
-func grace(ctx context.Context) time.Duration {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return endGrace
-	}
-	return min(endGrace, time.Until(deadline)/4)
-}
 
 // stream asks for the answer piece by piece.
 func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Response, error) {
@@ -37,11 +24,11 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 		return a.refused(err)
 	}
 	defer closeStream(s)
-	end := ending{hangUp: s.Close}
-	defer end.pause()
+	end := bounds.Ending{HangUp: func() { closeStream(s) }}
+	defer end.Pause()
 	for chunks := 0; ; chunks++ {
 		raw, err := receive(s)
-		end.pause() // while the sink has the word
+		end.Pause() // while the sink has the word
 		if err != nil || len(raw) == 0 {
 			return a.over(err, chunks)
 		}
@@ -54,7 +41,7 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 			return a.broken(err)
 		}
 		if a.size > size {
-			end.at = time.Time{}
+			end.Reopen()
 		}
 		switch {
 		case a.problem != nil:
@@ -63,33 +50,8 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 			a.late = false
 			return a.response()
 		case a.ended:
-			end.await(a.ctx)
+			end.Await(a.ctx)
 		}
-	}
-}
-
-// ending hangs up on a stream that has finished and does not end.
-type ending struct {
-	hangUp func() error
-	timer  *time.Timer // nil before the first finish reason
-	at     time.Time   // zero: the grace begins with the next await
-}
-
-// await gives the stream what is left of its grace.
-func (e *ending) await(ctx context.Context) {
-	if e.at.IsZero() {
-		e.at = time.Now().Add(grace(ctx))
-	}
-	if left := time.Until(e.at); e.timer == nil {
-		e.timer = time.AfterFunc(left, func() { _ = e.hangUp() })
-	} else {
-		e.timer.Reset(left)
-	}
-}
-
-func (e *ending) pause() {
-	if e.timer != nil {
-		e.timer.Stop()
 	}
 }
 
@@ -115,7 +77,7 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 	if _, ok := errors.AsType[sinkError](err); ok {
 		return a.partial(), err
 	}
-	bad, isBad := errors.AsType[badOutput](err)
+	bad, isBad := errors.AsType[bounds.Over](err)
 	switch {
 	case errors.Is(err, errLate):
 		return a.fail(ended(a.ctx, false))

@@ -13,7 +13,9 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/httpx"
+	"github.com/punctual-llm/punctual/internal/secret"
 )
 
 // connection is what an SDK client is made of.
@@ -57,9 +59,9 @@ func (p *Provider) connect(c *connection) {
 // wire is what goes over the wire under one call of the SDK, and what came back.
 type wire struct {
 	*httpx.Exchange
-	body   []byte // to send in place of the SDK's
-	token  string // "": the SDK's key
-	secret string // the token or the key: no word of a provider may repeat it
+	body   []byte            // to send in place of the SDK's
+	token  string            // "": the SDK's key
+	secret secret.Credential // the token or the key: no word of a provider may repeat it
 
 	reply *reply // nil until a 2xx response has come
 }
@@ -68,9 +70,9 @@ type wireKey struct{}
 
 // onWire returns a context for one call of the SDK.
 func (p *Provider) onWire(ctx context.Context, body []byte, token string) (context.Context, *wire) {
-	w := &wire{body: body, token: token, secret: token}
+	w := &wire{body: body, token: token, secret: secret.Of(token)}
 	if token == "" && p.key != nil {
-		w.secret = *p.key
+		w.secret = secret.Of(*p.key)
 	}
 	ctx, w.Exchange = httpx.WithExchange(ctx)
 	return context.WithValue(ctx, wireKey{}, w), w
@@ -136,7 +138,7 @@ func (r *reply) Read(p []byte) (int, error) {
 	if err != nil {
 		r.err = err
 	}
-	if len(r.wire.StreamError()) > maxProblem {
+	if len(r.wire.StreamError()) > bounds.Problem {
 		return 0, errProblem
 	}
 	return n, err
@@ -153,7 +155,7 @@ func (r *reply) read(ctx context.Context, length int64) {
 	const step = 256 << 10
 	text := make([]byte, 0, min(max(length, 0), 1<<20)+bytes.MinRead)
 	var o object
-	for total := 0; total <= maxReply; {
+	for total := 0; total <= bounds.Answer; {
 		text = slices.Grow(text, bytes.MinRead)
 		room := text[len(text):min(cap(text), len(text)+step)]
 		n, err := r.body.Read(room)

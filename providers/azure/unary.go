@@ -8,6 +8,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -24,7 +25,7 @@ func (a *answer) unary(ctx context.Context, client *openai.Client) (*llm.Respons
 	case a.ctx.Err() != nil:
 		return a.fail(ended(a.ctx, false))
 	case errors.Is(err, errTooLarge):
-		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(tooLarge), Err: err})
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(bounds.TooLarge), Err: err})
 	case err != nil:
 		return a.unreadable(err)
 	}

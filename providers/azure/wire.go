@@ -1,6 +1,10 @@
 package azure
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/punctual-llm/punctual/internal/bounds"
+)
 
 // body is the request as it is sent.
 type body struct {
@@ -145,8 +149,8 @@ type callList struct {
 // UnmarshalJSON counts before it decodes. It never fails: an error would be lost behind an earlier one that is
 // tolerated.
 func (l *callList) UnmarshalJSON(raw []byte) error {
-	n := elements(raw)
-	if l.tooMany = n > maxCalls; n == 0 || l.tooMany {
+	n := bounds.Elements(raw)
+	if l.tooMany = n > bounds.Calls; n == 0 || l.tooMany {
 		l.list = nil
 		return nil
 	}

@@ -80,23 +80,23 @@ func TestRefusesByClaude(t *testing.T) {
 func TestTakesWhatTheServiceTakes(t *testing.T) {
 	s := start(t, nil)
 	for name, r := range map[string]request{
-		"members that nobody knows": {body: `{"messages":[{"role":"user","content":[{"text":"hi","foo":1}],"bar":2}],"baz":3}`},
-		"nulls":                     {body: `{"messages":[{"role":"user","content":[{"text":"hi","image":null}]}],"system":null,"toolConfig":null}`},
-		"old Claude, both":          {path: path("anthropic.claude-3-5-sonnet-20240620-v1:0", false), body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"temperature":0.7,"topP":0.9,"stopSequences":[]}}`},
-		"begun":                     {body: "{" + talk(hi, `{"text":"so"}`) + "}"},
-		"a chain of tools":          {body: "{" + tools + talk(hi, use+","+useB, resultB+","+result+","+hi, useB, resultB) + "}"},
-		"no result to speak of":     {body: "{" + tools + talk(hi, use, `{"toolResult":{"toolUseId":"a","content":[],"status":"error"}}`) + "}"},
-		"the service's own id":      {path: path("moonshot.kimi-k2-thinking", false), body: "{" + tools + talk(hi, strings.ReplaceAll(use, `"a"`, `"functions.f:0"`), strings.ReplaceAll(result, `"a"`, `"functions.f:0"`)) + "}"},
-		"a document to cite":        {body: "{" + talk(hi+`,{"document":{"format":"txt","name":"a_b (1) [x]-y","source":{"text":"x"},"citations":{"enabled":true}}}`) + "}"},
-		"guarded text":              {path: path("amazon.titan-text-express-v1", false), body: "{" + talk(`{"guardContent":{"text":{"text":"x"}}}`) + "}"},
-		"a thought in return":       {body: "{" + talk(hi, `{"reasoningContent":{"reasoningText":{"text":"","signature":"x"}}},{"text":"so"}`, hi) + "}"},
+		"members that nobody knows":  {body: `{"messages":[{"role":"user","content":[{"text":"hi","foo":1}],"bar":2}],"baz":3}`},
+		"nulls":                      {body: `{"messages":[{"role":"user","content":[{"text":"hi","image":null}]}],"system":null,"toolConfig":null}`},
+		"old Claude, both":           {path: path("anthropic.claude-3-5-sonnet-20240620-v1:0", false), body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"temperature":0.7,"topP":0.9,"stopSequences":[]}}`},
+		"begun":                      {body: "{" + talk(hi, `{"text":"so"}`) + "}"},
+		"a chain of tools":           {body: "{" + tools + talk(hi, use+","+useB, resultB+","+result+","+hi, useB, resultB) + "}"},
+		"no result to speak of":      {body: "{" + tools + talk(hi, use, `{"toolResult":{"toolUseId":"a","content":[],"status":"error"}}`) + "}"},
+		"the service's own id":       {path: path("moonshot.kimi-k2-thinking", false), body: "{" + tools + talk(hi, strings.ReplaceAll(use, `"a"`, `"functions.f:0"`), strings.ReplaceAll(result, `"a"`, `"functions.f:0"`)) + "}"},
+		"a document to cite":         {body: "{" + talk(hi+`,{"document":{"format":"txt","name":"a_b (1) [x]-y","source":{"text":"x"},"citations":{"enabled":true}}}`) + "}"},
+		"guarded text":               {path: path("amazon.titan-text-express-v1", false), body: "{" + talk(`{"guardContent":{"text":{"text":"x"}}}`) + "}"},
+		"a thought in return":        {body: "{" + talk(hi, `{"reasoningContent":{"reasoningText":{"text":"","signature":"x"}}},{"text":"so"}`, hi) + "}"},
 		"a thought behind a thought": {body: "{" + think + talk(hi, thought+","+use, result) + "}"},
 		"behind a redacted thought":  {body: "{" + think + talk(hi, `{"reasoningContent":{"redactedContent":"YQ=="}},`+use, result) + "}"},
 		"behind calls of long ago":   {body: "{" + think + talk(hi, use, result, `{"text":"so"}`, hi) + "}"},
 		"adaptive behind a call":     {path: path("us.anthropic.claude-opus-4-6-v1", false), body: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive"}},` + tools + talk(hi, use, result) + "}"},
-		"nobody's model":            {path: "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc/converse", body: "{" + tools + talk(hi+`,{"video":{"format":"mp4","source":{"s3Location":{"uri":"s3://b/k"}}}}`) + "}"},
-		"a schema":                  {body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"x","schema":"{\"type\":\"object\",\"additionalProperties\":false}"}}}}}`},
-		"a system tool":             {path: path("us.amazon.nova-2-lite-v1:0", false), body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"toolConfig":{"tools":[{"systemTool":{"name":"nova_grounding"}}],"toolChoice":{"any":{}}}}`},
+		"nobody's model":             {path: "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc/converse", body: "{" + tools + talk(hi+`,{"video":{"format":"mp4","source":{"s3Location":{"uri":"s3://b/k"}}}}`) + "}"},
+		"a schema":                   {body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"x","schema":"{\"type\":\"object\",\"additionalProperties\":false}"}}}}}`},
+		"a system tool":              {path: path("us.amazon.nova-2-lite-v1:0", false), body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"toolConfig":{"tools":[{"systemTool":{"name":"nova_grounding"}}],"toolChoice":{"any":{}}}}`},
 	} {
 		if got := r.outcome(t, s); got.status != 200 || got.err != nil || !strings.HasPrefix(got.body, `{"metrics"`) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
