@@ -149,3 +149,15 @@ func TestContentHasABound(t *testing.T) {
 		t.Errorf("%v, %v", nothing, something)
 	}
 }
+
+func TestAListIsDecodedWithinBounds(t *testing.T) {
+	t.Parallel()
+	var v struct{ A, B, C bounds.List[struct{ X int }] }
+	long := "[" + strings.Repeat("1,", bounds.Parts) + "1]"
+	if err := json.Unmarshal([]byte(`{"A":[{"x":1},2,{"x":3}],"B":null,"C":`+long+`}`), &v); err != nil {
+		t.Fatal(err)
+	}
+	if got := v.A.Items; len(got) != 3 || got[2].X != 3 || v.A.TooMany || v.B.Items != nil || v.C.Items != nil || !v.C.TooMany {
+		t.Errorf("%+v", v)
+	}
+}

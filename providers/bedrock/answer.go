@@ -1,11 +1,13 @@
 package bedrock
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -18,11 +20,13 @@ type answer struct {
 	wire     *wire
 	sink     llm.Sink // nil: nobody listens
 
-	acc    llm.Accumulator
-	parts  int // indices given out
-	pieces []*piece
-	calls  int // begun
-	more   int // left out
+	acc     llm.Accumulator
+	content bounds.Content
+	blocks  pieces
+	parts   int             // indices given out
+	ids     map[string]bool // of calls
+	calls   int             // begun
+	more    int             // left out
 
 	usage  llm.Usage
 	finish string
@@ -30,52 +34,11 @@ type answer struct {
 	fields json.RawMessage
 }
 
-// sort is what a block turns into.
-type sort int
-
-const (
-	asText sort = iota
-	asReasoning
-	asCall
-	asCitations
-	asImage
-	asBlock // opaque
-)
-
-// piece is a part in the making: a block of the wire, or one side of a block that has two.
-type piece struct {
-	vendor int // index on the wire
-	sort   sort
-	index  int  // in the message
-	out    bool // left out
-
-	signature []byte
-	redacted  []byte
-	list      []json.RawMessage // citations, or the content of a result
-	block     map[string]any    // of asBlock: what comes inside of its outer member
-	outer     string            // the member, or the format of an image
-	input     []byte            // of a call that the service makes, or of an image
-}
-
-// piece finds or begins the piece of a block.
-func (a *answer) piece(vendor int, s sort) *piece {
-	for i := len(a.pieces) - 1; i >= 0; i-- {
-		if p := a.pieces[i]; p.vendor == vendor && p.sort == s {
-			return p
-		}
-	}
-	return a.begin(vendor, s)
-}
-
-func (a *answer) begin(vendor int, s sort) *piece {
-	p := &piece{vendor: vendor, sort: s, index: a.parts}
-	a.parts++
-	a.pieces = append(a.pieces, p)
-	return p
-}
-
 // emit hands one event to the sink, and keeps it if it was accepted.
 func (a *answer) emit(e llm.Event) error {
+	if err := a.content.Grow(len(e.Delta)); err != nil {
+		return err
+	}
 	if a.sink != nil {
 		if err := a.sink(e); err != nil {
 			return sinkError{err}
@@ -89,86 +52,122 @@ func (a *answer) text(vendor int, s string) error {
 	if s == "" {
 		return nil
 	}
-	return a.emit(llm.Event{Kind: llm.EventText, Index: a.piece(vendor, asText).index, Delta: s})
+	p, err := a.piece(vendor, asText)
+	if err != nil {
+		return err
+	}
+	return a.emit(llm.Event{Kind: llm.EventText, Index: p.index, Delta: s})
 }
 
 func (a *answer) thought(vendor int, text, signature string) error {
 	if text == "" && signature == "" {
 		return nil
 	}
-	p := a.piece(vendor, asReasoning)
-	p.signature = append(p.signature, signature...)
-	if text == "" {
-		return nil
+	p, err := a.piece(vendor, asReasoning)
+	if err != nil {
+		return err
+	}
+	if err := a.hold(&p.signature, signature); err != nil || text == "" {
+		return err
 	}
 	return a.emit(llm.Event{Kind: llm.EventReasoning, Index: p.index, Delta: text})
 }
 
 // call begins a call. One that the service makes itself is nobody else's to run: it becomes an opaque part.
 func (a *answer) call(vendor int, c *replyCall) error {
-	if c.Type != "" && c.Type != "tool_use" {
-		p := a.begin(vendor, asBlock)
-		p.outer, p.block = "toolUse", map[string]any{"toolUseId": c.ID, "name": c.Name, "type": c.Type}
-		return nil
+	if !c.ours() {
+		return a.open(vendor, "toolUse", map[string]any{"toolUseId": c.ID, "name": c.Name, "type": c.Type}, len(c.ID)+len(c.Name)+len(c.Type))
 	}
-	if c.ID == "" || c.Name == "" {
+	switch {
+	case c.ID == "" || c.Name == "":
 		return &llm.Error{Kind: llm.ErrBadOutput, Code: "tool_call_without_name"}
+	case a.calls+a.more == bounds.Calls:
+		return bounds.TooManyCalls
+	}
+	p, err := a.begin(vendor, asCall)
+	if err != nil {
+		return err
 	}
 	if a.calls > 0 && a.enc.single {
+		a.parts-- // it is not one
 		a.more++
-		a.pieces = append(a.pieces, &piece{vendor: vendor, sort: asCall, out: true})
+		p.out = true
 		return nil
 	}
 	a.calls++
-	p := a.begin(vendor, asCall)
-	return a.emit(llm.Event{Kind: llm.EventToolCall, Index: p.index, ID: c.ID, Name: a.enc.names.back(c.Name)})
+	if err := a.content.Grow(len(c.ID) + len(c.Name)); err != nil {
+		return err
+	}
+	return a.emit(llm.Event{Kind: llm.EventToolCall, Index: p.index, ID: a.id(c.ID), Name: a.enc.names.back(c.Name)})
+}
+
+// id is the id of a call, or one of our own if another call has that: a result names only the id.
+func (a *answer) id(received string) string {
+	id := received
+	if a.ids[id] {
+		id = fmt.Sprintf("tooluse_%016x%08x", rand.Uint64(), rand.Uint32())
+	}
+	if a.ids == nil {
+		a.ids = make(map[string]bool, 1)
+	}
+	a.ids[id] = true
+	return id
 }
 
 // arguments continues the call of a block.
 func (a *answer) arguments(vendor int, s string) error {
-	for i := len(a.pieces) - 1; i >= 0; i-- {
-		p := a.pieces[i]
-		switch {
-		case p.vendor != vendor:
-		case p.sort == asCall && (p.out || s == ""):
-			return nil
-		case p.sort == asCall:
-			return a.emit(llm.Event{Kind: llm.EventToolArguments, Index: p.index, Delta: s})
-		case p.sort == asBlock:
-			p.input = append(p.input, s...)
-			return nil
-		}
+	p := a.blocks.inputs[vendor]
+	switch {
+	case p == nil:
+		return &llm.Error{Kind: llm.ErrBadOutput, Code: "tool_arguments_without_call"}
+	case p.sort == asBlock:
+		return a.hold(&p.input, s)
+	case p.out || s == "":
+		return nil
+	default:
+		return a.emit(llm.Event{Kind: llm.EventToolArguments, Index: p.index, Delta: s})
 	}
-	return &llm.Error{Kind: llm.ErrBadOutput, Code: "tool_arguments_without_call"}
 }
 
-func (a *answer) cited(vendor int, citations ...json.RawMessage) {
-	if len(citations) > 0 {
-		p := a.piece(vendor, asCitations)
-		p.list = append(p.list, citations...)
+// cited adds citations, which are the elements of a JSON array.
+func (a *answer) cited(vendor int, elements []byte) error {
+	if len(elements) == 0 {
+		return nil
 	}
+	p, err := a.piece(vendor, asCitations)
+	if err != nil {
+		return err
+	}
+	return a.join(p, elements)
 }
 
 // image takes an image or a piece of one: in a stream the format comes first.
-func (a *answer) image(vendor int, i *replyImage) {
-	p := a.piece(vendor, asImage)
+func (a *answer) image(vendor int, i *replyImage) error {
+	p, err := a.piece(vendor, asImage)
+	if err != nil {
+		return err
+	}
 	p.outer = cmp.Or(i.Format, p.outer)
-	p.input = append(p.input, i.Source.Bytes...)
+	return a.hold(&p.input, string(i.Source.Bytes))
 }
 
 // raw keeps a block that llm has no part for.
-func (a *answer) raw(data json.RawMessage) {
+func (a *answer) raw(data json.RawMessage) error {
+	if err := a.content.Grow(len(data)); err != nil {
+		return err
+	}
 	a.acc.Put(a.parts, llm.Opaque{Type: BlockType, Data: data})
 	a.parts++
+	return nil
 }
 
 // ended takes what comes at the end, the usage in llm's terms: Bedrock counts what the cache read and wrote apart from the input.
 func (a *answer) ended(e *end) {
 	if u := e.Usage; u != nil {
 		a.usage = llm.Usage{
-			Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output,
-			CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reported: true,
+			Output: bounds.Count(u.Output), CacheRead: bounds.Count(u.CacheRead), CacheWrite: bounds.Count(u.CacheWrite), Reported: true,
 		}
+		a.usage.Input = bounds.Count(u.Input) + a.usage.CacheRead + a.usage.CacheWrite
 	}
 	if len(e.Trace) > 0 {
 		a.trace = e.Trace
@@ -176,48 +175,6 @@ func (a *answer) ended(e *end) {
 	if len(e.Fields) > 0 {
 		a.fields = e.Fields
 	}
-}
-
-// put adds what no event brings: signatures, citations, opaque parts.
-func (a *answer) put() {
-	for _, p := range a.pieces {
-		switch {
-		case p.sort == asReasoning && len(p.signature) > 0:
-			a.acc.Put(p.index, llm.Reasoning{Signature: p.signature})
-		case p.sort == asCitations:
-			data, _ := json.Marshal(p.list) // it was decoded
-			a.acc.Put(p.index, llm.Opaque{Type: CitationsType, Data: data})
-		case p.sort == asImage && len(p.input) > 0:
-			a.acc.Put(p.index, llm.Media{MediaType: "image/" + p.outer, Data: p.input})
-		case p.sort == asBlock:
-			if data := p.blockData(); data != nil {
-				a.acc.Put(p.index, llm.Opaque{Type: BlockType, Data: data})
-			}
-		}
-	}
-}
-
-// blockData puts an opaque block together again, nil if its pieces are no JSON.
-func (p *piece) blockData() json.RawMessage {
-	switch p.outer {
-	case "toolUse":
-		if len(bytes.TrimSpace(p.input)) == 0 {
-			p.input = []byte("{}")
-		}
-		p.block["input"] = json.RawMessage(p.input)
-	case "toolResult":
-		if p.list == nil {
-			p.list = []json.RawMessage{}
-		}
-		p.block["content"] = p.list
-	default:
-		p.block["redactedContent"] = p.redacted
-	}
-	data, err := marshal(map[string]any{p.outer: p.block})
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 // response is the whole answer, or the error that its stop reason stands for.
@@ -270,6 +227,7 @@ func (a *answer) describe(r *llm.Response) {
 	r.ID = a.wire.Header().Get("X-Amzn-Requestid")
 	r.Model, r.Message.From, r.ModelVersion = a.model, a.model, routedTo(a.trace)
 	r.RawFinish, r.Usage, r.Warnings = a.finish, a.usage, a.warnings
+	a.wire.secret.CleanResponse(r)
 }
 
 // partial is what had arrived when the answer failed: nil if that was nothing at all.

@@ -131,7 +131,7 @@ type session struct {
 
 // session gets the credentials, or says why there are none. Nothing has been sent then.
 func (p *Provider) session(ctx context.Context) (session, error) {
-	s := session{region: p.region, token: p.token, cache: p.credentials}
+	s := session{region: p.region, token: *p.token, cache: p.credentials}
 	if s.token == "" && s.cache == nil {
 		l, err := p.chain.load(ctx, p.region)
 		switch {

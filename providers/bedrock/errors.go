@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -38,11 +40,11 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 		if a.wire.Redirect() != "" && e.Code == "" {
 			e.Code = "redirected"
 		}
-		e.Err = err
+		e.Err = secret.Cause(err)
 		refine(e)
 		return a.fail(e)
 	}
-	return a.fail(&llm.Error{Kind: llm.ErrConnection, NotSent: !a.wire.Sent(), Err: err})
+	return a.fail(&llm.Error{Kind: llm.ErrConnection, NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
 }
 
 // exception is the error of an exception inside a stream.
@@ -52,11 +54,11 @@ func (a *answer) exception(name string, payload []byte) error {
 		h = make(http.Header)
 	}
 	h.Set("X-Amzn-Errortype", name)
-	e := llm.HTTPError(a.wire.Status(), h, payload)
+	e := llm.HTTPError(a.wire.Status(), h, bounds.Head(payload))
 	if strings.EqualFold(name, "modelStreamErrorException") && e.Kind == llm.ErrInvalid {
 		e.Kind = llm.ErrUnavailable // the model stopped in the middle of an answer: the request was good enough to begin
 	}
-	e.Err = typed(name, e.Message)
+	e.Err = secret.Cause(typed(name, e.Message))
 	refine(e)
 	return e
 }

@@ -32,6 +32,9 @@ type finding struct {
 	Type, Name, Action, Confidence string
 }
 
+// maxTrace bounds the traces that are read. They quote what they found.
+const maxTrace = 1 << 20
+
 // filteredBy names what a guardrail found, from the trace of an answer: "VIOLENCE (high)", "topic finance".
 func filteredBy(trace json.RawMessage) []string {
 	var t struct {
@@ -40,7 +43,7 @@ func filteredBy(trace json.RawMessage) []string {
 			Output map[string][]assessment `json:"outputAssessments"`
 		}
 	}
-	if len(trace) == 0 || tolerate(json.Unmarshal(trace, &t)) != nil {
+	if len(trace) == 0 || len(trace) > maxTrace || tolerate(json.Unmarshal(trace, &t)) != nil {
 		return nil
 	}
 	var found []string

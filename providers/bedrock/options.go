@@ -72,7 +72,7 @@ func New(o *Options) (*Provider, error) {
 		family:   familyOf(o.Model, o.Family),
 		region:   regionOf(o),
 		endpoint: o.Endpoint,
-		token:    o.BearerToken,
+		token:    new(o.BearerToken),
 		chain:    chain{profile: o.Profile},
 	}
 	switch {
@@ -85,8 +85,8 @@ func New(o *Options) (*Provider, error) {
 	case o.BearerToken != "" && o.Credentials != nil:
 		return nil, llm.Invalid("bearer_token", "is set together with credentials", "set one of the two")
 	}
-	if p.token == "" && o.Credentials == nil {
-		p.token = os.Getenv(envToken)
+	if *p.token == "" && o.Credentials == nil {
+		*p.token = os.Getenv(envToken)
 	}
 	if err := p.check(o); err != nil {
 		return nil, err
@@ -107,10 +107,10 @@ func New(o *Options) (*Provider, error) {
 
 // check looks at the settings that depend on each other.
 func (p *Provider) check(o *Options) error {
-	if strings.ContainsFunc(p.token, notGraphic) {
+	if strings.ContainsFunc(*p.token, notGraphic) {
 		return llm.Invalid("bearer_token", "has blanks, line ends or other characters that no key has", "copy it again, without them")
 	}
-	if p.region == "" && (p.token != "" || o.Credentials != nil) {
+	if p.region == "" && (*p.token != "" || o.Credentials != nil) {
 		return llm.Invalid("region", "is empty", "set it, or AWS_REGION")
 	}
 	if err := o.Guardrail.check("guardrail"); err != nil || o.Endpoint == "" {
@@ -124,7 +124,7 @@ func (p *Provider) check(o *Options) error {
 		return llm.Invalid("endpoint", "holds a user or password", "leave it out")
 	case u.RawQuery != "" || u.Fragment != "":
 		return llm.Invalid("endpoint", "has a query or a fragment", "end it with the host or a path")
-	case p.token != "" && u.Scheme == "http" && !loopback(u.Hostname()):
+	case *p.token != "" && u.Scheme == "http" && !loopback(u.Hostname()):
 		return llm.Invalid("endpoint", "is http, over which a bearer token would be readable", "use https")
 	}
 	return nil

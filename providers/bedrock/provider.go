@@ -17,7 +17,7 @@ type Provider struct {
 	family      family
 	region      string // "": that of the chain
 	endpoint    string
-	token       string                // "": credentials
+	token       *string               // "": credentials; a pointer, so that no %+v of a Provider prints it
 	credentials *aws.CredentialsCache // nil: the chain's
 	guardrail   *Guardrail
 	parameters  json.RawMessage // an object, or nothing
@@ -43,7 +43,10 @@ func (p *Provider) Generate(ctx context.Context, req *llm.Request, sink llm.Sink
 		return nil, p.named(ended(ctx, true))
 	}
 	enc, err := p.encode(req, sink != nil)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // a long prompt takes its time
+		return nil, p.named(ended(ctx, true))
+	case err != nil:
 		return nil, p.named(err)
 	}
 	s, err := p.session(ctx)
@@ -80,7 +83,9 @@ func (p *Provider) attempt(
 	case sinkError:
 		return resp, none, e.error
 	case *llm.Error:
-		return resp, remedyFor(e, w.Header()), p.named(e)
+		again = remedyFor(e, w.Header())
+		w.secret.CleanError(e)
+		return resp, again, p.named(e)
 	}
 	return resp, none, err
 }

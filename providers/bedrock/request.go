@@ -3,6 +3,7 @@ package bedrock
 import (
 	"encoding/json"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -31,6 +32,9 @@ type encoder struct {
 func (p *Provider) encode(req *llm.Request, stream bool) (*encoded, error) {
 	if req == nil {
 		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
+	}
+	if _, err := bounds.CheckRequest(req, providerName); err != nil {
+		return nil, err
 	}
 	x, err := readExtra(req.Extra[providerName])
 	if err != nil {

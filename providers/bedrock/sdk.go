@@ -17,6 +17,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/punctual-llm/punctual/internal/httpx"
+	"github.com/punctual-llm/punctual/internal/secret"
 )
 
 // newClient makes the SDK's client. It sends once, logs nothing, and takes credentials and body of a call from its
@@ -28,7 +29,7 @@ func (p *Provider) newClient(region string) *bedrockruntime.Client {
 		Retryer:            aws.NopRetryer{},
 		Logger:             logging.Nop{},
 		Credentials:        aws.CredentialsProviderFunc(callCredentials),
-		AuthSchemeResolver: scheme{bearer: p.token != ""},
+		AuthSchemeResolver: scheme{bearer: *p.token != ""},
 		APIOptions:         []func(*middleware.Stack) error{ourBody},
 	}
 	if p.endpoint != "" {
@@ -61,6 +62,7 @@ func recovered(err *error) {
 type wire struct {
 	*httpx.Exchange
 	session *session
+	secret  secret.Credential
 	body    []byte        // to send in place of the SDK's
 	reply   io.ReadCloser // nil until a 2xx response has come
 	length  int64         // of the reply; -1 unknown
@@ -70,7 +72,7 @@ type wireKey struct{}
 
 // onWire returns a context for one call of the SDK.
 func onWire(ctx context.Context, body []byte, s *session) (context.Context, *wire) {
-	w := &wire{body: body, session: s}
+	w := &wire{body: body, session: s, secret: secret.Of(s.token, s.credentials.SecretAccessKey, s.credentials.SessionToken)}
 	ctx, w.Exchange = httpx.WithExchange(ctx)
 	return context.WithValue(ctx, wireKey{}, w), w
 }

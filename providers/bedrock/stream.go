@@ -10,12 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
-
-// endGrace is how long a stream may take from messageStop to metadata, which has the usage; without it the answer
-// is complete all the same.
-const endGrace = time.Second
 
 // drainTime is how long a connection may take to end a stream that is over, so that it can be used again. The end is
 // usually there already; a peer that keeps it back costs its connection.
@@ -26,28 +23,36 @@ func (a *answer) stream() (*llm.Response, error) {
 	body := a.wire.reply
 	defer func() { _ = body.Close() }()
 	decoder, in := eventstream.NewDecoder(), bufio.NewReader(body) // the decoder reads by the byte
-	var late *time.Timer
+	end := bounds.Ending{HangUp: func() { _ = body.Close() }}
+	defer end.Pause()
 	var buf []byte
 	for frames := 0; ; frames++ {
 		message, err := decoder.Decode(in, buf[:0])
+		end.Pause() // while the sink has the word
 		if err != nil {
 			return a.over(err, frames)
 		}
 		buf = message.Payload
-		if a.ctx.Err() != nil && a.finish == "" {
+		a.content.Late = a.ctx.Err() != nil
+		if a.content.Late && a.finish == "" {
 			return a.fail(ended(a.ctx, false))
 		}
+		size := a.content.Size
 		done, err := a.event(&message)
 		if err != nil {
 			return a.broken(err)
 		}
-		if done {
+		switch {
+		case a.content.Size > size: // messageStop was not the end
+			a.finish = ""
+			end.Reopen()
+		case done:
 			drain(in, body)
 			return a.response()
-		}
-		if a.finish != "" && late == nil {
-			late = time.AfterFunc(endGrace, func() { _ = body.Close() })
-			defer late.Stop() // once: late is set
+		case a.content.Late:
+			return a.response()
+		case a.finish != "":
+			end.Await(a.ctx)
 		}
 	}
 }
@@ -125,13 +130,14 @@ func (a *answer) start(s *start) error {
 	case s.Start.ToolUse != nil:
 		return a.call(s.Index, s.Start.ToolUse)
 	case s.Start.Image != nil:
-		a.image(s.Index, s.Start.Image)
-	case s.Start.ToolResult != nil: // of a call that the service made
-		p := a.begin(s.Index, asBlock)
-		p.outer, p.block = "toolResult", make(map[string]any, len(s.Start.ToolResult)+1)
-		for name, value := range s.Start.ToolResult {
-			p.block[name] = value
+		return a.image(s.Index, s.Start.Image)
+	case len(s.Start.ToolResult) > 0 && s.Start.ToolResult[0] == '{': // of a call that the service made
+		if len(s.Start.ToolResult) > bounds.Problem {
+			return bounds.TooLarge
 		}
+		var block map[string]any
+		_ = json.Unmarshal(s.Start.ToolResult, &block) // it was decoded once
+		return a.open(s.Index, "toolResult", block, len(s.Start.ToolResult))
 	}
 	return nil
 }
@@ -143,19 +149,23 @@ func (a *answer) delta(d *delta) error {
 	case d.Delta.ToolUse != nil:
 		return a.arguments(d.Index, d.Delta.ToolUse.Input)
 	case d.Delta.Reasoning != nil && len(d.Delta.Reasoning.Redacted) > 0:
-		p := a.piece(d.Index, asBlock)
+		p, err := a.piece(d.Index, asBlock)
+		if err != nil {
+			return err
+		}
 		p.outer, p.block = "reasoningContent", map[string]any{}
-		p.redacted = append(p.redacted, d.Delta.Reasoning.Redacted...)
+		return a.hold(&p.input, string(d.Delta.Reasoning.Redacted))
 	case d.Delta.Reasoning != nil:
 		return a.thought(d.Index, d.Delta.Reasoning.Text, d.Delta.Reasoning.Signature)
 	case len(d.Delta.Citation) > 0:
-		a.cited(d.Index, d.Delta.Citation)
-	case d.Delta.ToolResult != nil:
-		if p := a.piece(d.Index, asBlock); p.outer == "toolResult" {
-			p.list = append(p.list, d.Delta.ToolResult...)
+		return a.cited(d.Index, d.Delta.Citation)
+	case len(d.Delta.ToolResult) > 0:
+		p := a.blocks.latest[place{d.Index, asBlock}]
+		if elements := elementsOf(d.Delta.ToolResult); p != nil && p.outer == "toolResult" && len(elements) > 0 {
+			return a.join(p, elements)
 		}
 	case d.Delta.Image != nil:
-		a.image(d.Index, d.Delta.Image)
+		return a.image(d.Index, d.Delta.Image)
 	}
 	return nil
 }
@@ -165,7 +175,13 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 	if _, ok := errors.AsType[sinkError](err); ok {
 		return a.partial(), err
 	}
-	if a.finish != "" && a.sink != nil {
+	over, isOver := errors.AsType[bounds.Over](err)
+	switch {
+	case errors.Is(err, bounds.ErrLate):
+		return a.fail(ended(a.ctx, false))
+	case isOver:
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(over), Err: err})
+	case a.finish != "" && a.sink != nil:
 		return a.response() // what is broken comes behind the end mark
 	}
 	e, ok := errors.AsType[*llm.Error](err)

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"io"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
-
-// maxReply bounds a whole answer. The largest healthy ones carry images, a few MiB.
-const maxReply = 32 << 20
 
 var errTooLarge = errors.New("bedrock: answer larger than 32 MiB")
 
@@ -30,12 +28,30 @@ func (a *answer) unary() (*llm.Response, error) {
 	}
 	a.ended(&r.end)
 	a.finish = r.StopReason
-	for i, raw := range r.Output.Message.Content {
-		if err := a.block(i, raw); err != nil {
-			return a.broken(err)
-		}
+	if err := a.whole(&r.Output.Message.Content); err != nil {
+		return a.broken(err)
 	}
 	return a.response()
+}
+
+// whole takes the blocks of an answer. Its error is ours: nobody listens.
+func (a *answer) whole(blocks *replyBlocks) error {
+	if blocks.list.TooMany {
+		return bounds.TooLarge
+	}
+	for i := range blocks.list.Items {
+		b := &blocks.list.Items[i]
+		var err error
+		if b.known() {
+			err = a.block(i, b)
+		} else {
+			err = a.raw(blocks.unknown[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readAll reads the body. An io.EOF of it is no error.
@@ -45,23 +61,19 @@ func (a *answer) readAll() ([]byte, error) {
 	if n := a.wire.length; n > 0 {
 		text.Grow(int(min(n, 1<<20)) + bytes.MinRead)
 	}
-	_, err := text.ReadFrom(io.LimitReader(a.wire.reply, maxReply+1))
-	if err == nil && text.Len() > maxReply {
+	_, err := text.ReadFrom(io.LimitReader(a.wire.reply, bounds.Answer+1))
+	if err == nil && text.Len() > bounds.Answer {
 		err = errTooLarge
 	}
 	return bytes.TrimSpace(text.Bytes()), err
 }
 
-// block takes one whole block. Its error is ours: nobody listens.
-func (a *answer) block(i int, raw json.RawMessage) error {
-	var b replyBlock
-	if err := tolerate(json.Unmarshal(raw, &b)); err != nil {
-		return &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
-	}
+// block takes one whole block that is known.
+func (a *answer) block(i int, b *replyBlock) error {
 	switch {
 	case b.Text != nil:
 		return a.text(i, *b.Text)
-	case b.ToolUse != nil && (b.ToolUse.Type == "" || b.ToolUse.Type == "tool_use"):
+	case b.ToolUse != nil && b.ToolUse.ours():
 		if err := a.call(i, b.ToolUse); err != nil {
 			return err
 		}
@@ -72,18 +84,18 @@ func (a *answer) block(i int, raw json.RawMessage) error {
 	case b.Reasoning != nil && b.Reasoning.Text != nil:
 		return a.thought(i, b.Reasoning.Text.Text, b.Reasoning.Text.Signature)
 	case b.Cited != nil:
-		for _, c := range b.Cited.Content {
+		if b.Cited.Content.TooMany {
+			return bounds.TooLarge
+		}
+		for _, c := range b.Cited.Content.Items {
 			if err := a.text(i, c.Text); err != nil {
 				return err
 			}
 		}
-		a.cited(i, b.Cited.Citations...)
-	case b.Image != nil && len(b.Image.Source.Bytes) > 0:
-		a.image(i, b.Image)
+		return a.cited(i, elementsOf(b.Cited.Citations))
 	default:
-		a.raw(raw)
+		return a.image(i, b.Image)
 	}
-	return nil
 }
 
 // tolerate lets members of another type than ours pass: the rest of the value was read, and if what counts is
@@ -103,7 +115,7 @@ func (a *answer) unreadable(err error, empty bool) (*llm.Response, error) {
 	case a.ctx.Err() != nil:
 		return a.fail(ended(a.ctx, false))
 	case errors.Is(err, errTooLarge):
-		e.Code = "answer_too_large"
+		e.Code = string(bounds.TooLarge)
 	case a.wire.Cut(), !syntax:
 		e.Kind, e.Code = llm.ErrConnection, "body_cut"
 	case empty:
@@ -123,7 +135,7 @@ func (a *answer) notAnswer(text []byte) (*llm.Response, error) {
 	if known.Type == "" && known.Message == "" && len(known.Error) == 0 {
 		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer"})
 	}
-	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), text)
+	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), bounds.Head(text))
 	refine(e)
 	return a.fail(e)
 }

@@ -3,8 +3,10 @@ package bedrock
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -133,7 +135,7 @@ type outputSchema struct {
 // reply is an answer of Converse.
 type reply struct {
 	Output *struct {
-		Message struct{ Content []json.RawMessage }
+		Message struct{ Content replyBlocks }
 	}
 	StopReason string
 	end
@@ -146,6 +148,21 @@ type end struct {
 	Fields json.RawMessage `json:"additionalModelResponseFields"`
 }
 
+// replyBlocks are the blocks of an answer, within bounds.
+type replyBlocks struct {
+	list    bounds.List[replyBlock]
+	unknown []json.RawMessage // as it came, if there is any that is not known: those that are, too
+}
+
+// UnmarshalJSON decodes the blocks once, if all are known.
+func (b *replyBlocks) UnmarshalJSON(raw []byte) error {
+	_ = b.list.UnmarshalJSON(raw) // it never fails
+	if b.unknown = nil; slices.ContainsFunc(b.list.Items, func(b replyBlock) bool { return !b.known() }) {
+		_ = json.Unmarshal(raw, &b.unknown) // a list, or there would be none
+	}
+	return nil
+}
+
 // replyBlock is one block of an answer. Members that are not here make it an opaque part.
 type replyBlock struct {
 	Text      *string
@@ -155,12 +172,21 @@ type replyBlock struct {
 	Image     *replyImage
 }
 
+// known reports whether llm has a part for it.
+func (b *replyBlock) known() bool {
+	return b.Text != nil || b.ToolUse != nil && b.ToolUse.ours() || b.Reasoning != nil && b.Reasoning.Text != nil ||
+		b.Cited != nil || b.Image != nil && len(b.Image.Source.Bytes) > 0
+}
+
 type replyCall struct {
 	ID    string `json:"toolUseId"`
 	Name  string
 	Type  string // "server_tool_use": the service runs it
 	Input json.RawMessage
 }
+
+// ours reports whether it is for the caller to run.
+func (c *replyCall) ours() bool { return c.Type == "" || c.Type == "tool_use" }
 
 type replyReasoning struct {
 	Text *struct {
@@ -169,8 +195,8 @@ type replyReasoning struct {
 }
 
 type replyCited struct {
-	Content   []struct{ Text string }
-	Citations []json.RawMessage
+	Content   bounds.List[struct{ Text string }]
+	Citations json.RawMessage
 }
 
 type replyImage struct {
@@ -183,7 +209,7 @@ type start struct {
 	Index int `json:"contentBlockIndex"`
 	Start struct {
 		ToolUse    *replyCall
-		ToolResult map[string]json.RawMessage
+		ToolResult json.RawMessage
 		Image      *replyImage
 	}
 }
@@ -198,7 +224,7 @@ type delta struct {
 			Redacted        []byte `json:"redactedContent"`
 		} `json:"reasoningContent"`
 		Citation   json.RawMessage
-		ToolResult []json.RawMessage
+		ToolResult json.RawMessage
 		Image      *replyImage
 	}
 }

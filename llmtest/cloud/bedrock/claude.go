@@ -115,7 +115,7 @@ func (r *conversation) thoughtless() *refusal {
 			found = "text"
 		}
 		return byModel("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
-			"When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "+
+			"When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "+ //nolint:misspell // theirs
 			"set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid "+
 			"this requirement, disable `thinking`. Please consult our documentation at "+
 			"https://docs.claude.com/en/docs/build-with-claude/extended-thinking", i, found)

@@ -53,7 +53,7 @@ func TestRefusesByClaude(t *testing.T) {
 	point := `{"cachePoint":{"type":"default"}}`
 	begins := func(turn, with string) string {
 		return saysTheModel + "messages." + turn + ".content.0.type: Expected `thinking` or `redacted_thinking`, but found `" + with +
-			"`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of " +
+			"`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of " + //nolint:misspell // theirs
 			"`tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, " +
 			"disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 	}
