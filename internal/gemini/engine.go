@@ -39,9 +39,23 @@ type Conn interface {
 	Close() error
 }
 
+// Checker is a Conn that cannot carry every request. Check is asked before anything else is, the credential included:
+// its error is a *llm.Error. What it made of the body goes into the Call.
+type Checker interface {
+	Check(body []byte) (prepared any, err error)
+}
+
+// PartCarrier is a Conn that can send the parts that stand for bytes: see BytesMember.
+type PartCarrier interface{ CarriesBytes() bool }
+
+// BytesMember is the only member of a part in JSON that stands for the bytes of a part that has no JSON form. Only an
+// engine that speaks protocol buffers makes such parts, and only such a one can send them.
+const BytesMember = "vertexaiPart"
+
 // Call is one request.
 type Call struct {
 	Body         []byte // generateContent's request as JSON; it is not changed
+	Prepared     any    // what Check made of Body; nil without one
 	Stream       bool
 	Token        string // bearer token; "" with an API key
 	QuotaProject string // to be billed for the quota, with the token; "" is its own
@@ -52,7 +66,7 @@ type Reply interface {
 	// Next returns the next piece of the answer, the whole of it if the call does not stream. The error is io.EOF
 	// behind the last piece, else a *Failure. After an error there is nothing more.
 	Next() (*Response, error)
-	// Linger bounds how long each further Next may wait. What it then returns is any error.
+	// Linger bounds how long each further Next may wait; 0 lifts the bound. What it returns at the bound is any error.
 	Linger(d time.Duration)
 	// Describe adds to an error what is known of the exchange: Status, if it has none, and RequestID.
 	Describe(e *llm.Error)

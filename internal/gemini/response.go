@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/punctual-llm/punctual/internal/bounds"
 )
 
 // Response is an answer, or one event of a stream.
 type Response struct {
-	Candidates     []Candidate     `json:"candidates"`
+	Candidates     [1]Candidate    `json:"candidates"` // the first: the decoder skips others without a cost in memory
 	PromptFeedback *PromptFeedback `json:"promptFeedback"`
 	Usage          *Usage          `json:"usageMetadata"`
 	ModelVersion   string          `json:"modelVersion"`
@@ -24,7 +26,7 @@ type Candidate struct {
 	Content       Content         `json:"content"`
 	FinishReason  Enum            `json:"finishReason"`
 	FinishMessage string          `json:"finishMessage"`
-	SafetyRatings []SafetyRating  `json:"safetyRatings"`
+	SafetyRatings Ratings         `json:"safetyRatings"`
 	Grounding     json.RawMessage `json:"groundingMetadata"`
 	Citations     json.RawMessage `json:"citationMetadata"`
 	URLContext    json.RawMessage `json:"urlContextMetadata"`
@@ -32,7 +34,7 @@ type Candidate struct {
 
 // Content is the message of a candidate.
 type Content struct {
-	Parts []Part `json:"parts"`
+	Parts bounds.List[Part] `json:"parts"`
 }
 
 // Part is one part of a content. Raw is the whole part if none of the other fields says what it is.
@@ -68,10 +70,13 @@ type FileData struct {
 
 // PromptFeedback is the verdict on a prompt. Without a reason it blocks nothing.
 type PromptFeedback struct {
-	BlockReason        Enum           `json:"blockReason"`
-	BlockReasonMessage string         `json:"blockReasonMessage"`
-	SafetyRatings      []SafetyRating `json:"safetyRatings"`
+	BlockReason        Enum    `json:"blockReason"`
+	BlockReasonMessage string  `json:"blockReasonMessage"`
+	SafetyRatings      Ratings `json:"safetyRatings"`
 }
+
+// Ratings are the verdicts of filters.
+type Ratings = bounds.List[SafetyRating]
 
 // SafetyRating is the verdict of one filter.
 type SafetyRating struct {
@@ -146,11 +151,16 @@ func (p *Part) UnmarshalJSON(raw []byte) error {
 
 // unknown reports whether a part has a member of which Part knows nothing, or that Part could not read.
 func unknown(raw []byte) bool {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
+	members := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := members.Token(); err != nil || open != json.Delim('{') {
 		return false
 	}
-	for name, value := range members {
+	var value json.RawMessage
+	for members.More() {
+		name, err := members.Token()
+		if err != nil || members.Decode(&value) != nil {
+			return false
+		}
 		switch name {
 		case "thought", "thoughtSignature":
 		case "text":
@@ -166,11 +176,17 @@ func unknown(raw []byte) bool {
 	return false
 }
 
+// maxResponses bounds a list of answers: the events of a stream that came as one value.
+const maxResponses = 1 << 14
+
 // Decode reads one JSON value: a response, or a list of them as the service sends it without alt=sse. What comes
 // behind the value does not matter. Members of another type than ours pass, since the rest of the value was read.
 func Decode(raw []byte) ([]Response, error) {
 	raw = bytes.TrimLeft(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(raw) > 0 && raw[0] == '[' {
+		if bounds.TooMany(raw, maxResponses) {
+			return nil, bounds.TooLarge
+		}
 		var all []Response
 		return all, decodeFirst(raw, &all)
 	}

@@ -6,7 +6,9 @@ import (
 	"io"
 	"mime"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/internal/sse"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -22,15 +24,15 @@ func (r *genaiReply) refused(sdkErr error) *llm.Error {
 		if w.Redirect() != "" && e.Code == "" {
 			e.Code = "redirected"
 		}
-		e.Err = sdkErr
+		e.Err = secret.Cause(sdkErr)
 		return e
 	}
-	return &llm.Error{Kind: llm.ErrConnection, NotSent: !w.Sent(), Err: sdkErr}
+	return &llm.Error{Kind: llm.ErrConnection, NotSent: !w.Sent(), Err: secret.Cause(sdkErr)}
 }
 
 // reported is for an error inside a 200. The payload is the error itself.
 func (r *genaiReply) reported(payload json.RawMessage) error {
-	e := llm.HTTPError(r.wire.Status(), r.wire.Header(), append(append([]byte(`{"error":`), payload...), '}'))
+	e := llm.HTTPError(r.wire.Status(), r.wire.Header(), bounds.ErrorBody(payload))
 	return &gemini.Failure{Err: e, Reported: true}
 }
 
@@ -39,8 +41,8 @@ func (r *genaiReply) broken(err error) *llm.Error {
 	w := r.wire
 	e := &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
 	switch {
-	case errors.Is(err, errTooLarge), errors.Is(err, sse.ErrTooLarge):
-		e.Code = "answer_too_large"
+	case errors.Is(err, bounds.TooLarge), errors.Is(err, sse.ErrTooLarge):
+		e.Code = string(bounds.TooLarge)
 	case errors.Is(err, errNoEvents):
 		e.Code = "no_event_stream"
 	case w.body.malformed && !w.Cut() && !w.body.unfinished() && (r.stream || !errors.Is(err, io.ErrUnexpectedEOF)):

@@ -72,12 +72,12 @@ func (a *answer) response() (*llm.Response, error) {
 	case slices.Contains(filters, finish):
 		return a.fail(a.filtered(finish))
 	case slices.Contains(failures, finish):
-		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: finish, Message: clip(a.message)})
+		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: finish, Message: a.message})
 	}
 	a.putExtras()
 	r := a.acc.Response()
 	if len(r.Message.Parts) == 0 && finish != "MAX_TOKENS" {
-		e := &llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer", Message: clip(a.message)}
+		e := &llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer", Message: a.message}
 		if finish != "STOP" && codeWord(finish) != "" {
 			e.Code = finish // OTHER, LANGUAGE, TOO_MANY_TOOL_CALLS: it says why
 		}
@@ -100,16 +100,21 @@ func (a *answer) response() (*llm.Response, error) {
 func (a *answer) putExtras() {
 	for i, kind := range []string{GroundingType, CitationsType, URLContextType} {
 		if raw := a.extras[i]; raw != nil {
-			a.put(llm.Opaque{Type: kind, Data: raw})
+			a.acc.Put(a.parts, llm.Opaque{Type: kind, Data: raw})
+			a.parts++
 		}
 	}
 }
 
+// maxRatings is how many verdicts are looked at. The service has a handful of filters.
+const maxRatings = 64
+
 // filtered is the error of a prompt or answer that a filter stopped.
 func (a *answer) filtered(reason string) *llm.Error {
-	e := &llm.Error{Kind: llm.ErrContentFiltered, Code: codeWord(reason), Message: clip(a.message)}
-	for _, r := range a.ratings {
-		if r.Blocked || !slices.ContainsFunc(a.ratings, isBlocked) && severe(r) {
+	e := &llm.Error{Kind: llm.ErrContentFiltered, Code: codeWord(reason), Message: a.message}
+	ratings := a.ratings.Items[:min(len(a.ratings.Items), maxRatings)]
+	for _, r := range ratings {
+		if r.Blocked || !slices.ContainsFunc(ratings, isBlocked) && severe(r) {
 			e.Filtered = append(e.Filtered, category(r))
 		}
 	}
@@ -157,13 +162,14 @@ func clip(s string) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return s[:n]
+	return strings.Clone(s[:n]) // the rest may be long
 }
 
 // describe fills in everything but the message's parts and the finish.
 func (a *answer) describe(r *llm.Response) {
 	r.ID, r.ModelVersion, r.Model, r.Message.From = a.id, a.version, a.model, a.model
 	r.RawFinish, r.Usage, r.Warnings = a.finish, a.usage, a.warnings
+	a.credential.CleanResponse(r)
 }
 
 // fail completes e with what is known of the exchange, and with what had arrived.
@@ -177,7 +183,7 @@ func (a *answer) fail(e *llm.Error) (*llm.Response, error) {
 func (a *answer) partial() *llm.Response {
 	r := a.acc.Partial()
 	if r == nil {
-		if !a.usage.Reported && !a.complete() {
+		if !a.usage.Reported && a.finish == "" && a.blocked == "" {
 			return nil
 		}
 		r = &llm.Response{Message: llm.Message{Role: llm.RoleAssistant}}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -61,13 +62,29 @@ func (e *encoder) user(i int, m *llm.Message) ([]any, error) {
 			}
 			parts = append(parts, one)
 		case llm.Opaque:
-			if p.Type == PartType {
+			if p.Type == PartType && e.carries(&p, at(i, j)) {
 				parts = append(parts, p.Data) // by hand, for parts that are newer than this package
 			}
 		default: // cache points need nothing
 		}
 	}
 	return parts, nil
+}
+
+// carries reports whether the engine can send a part as it was received.
+func (e *encoder) carries(p *llm.Opaque, field string) bool {
+	if e.p.bytes || !standsForBytes(p.Data) {
+		return true
+	}
+	e.warn("dropped", field, "it is one of engine vertexai, which only that can send")
+	return false
+}
+
+// standsForBytes reports whether a part has no JSON form: see gemini.BytesMember.
+func standsForBytes(part json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	return bytes.Contains(part, []byte(`"`+gemini.BytesMember+`"`)) && json.Unmarshal(part, &members) == nil &&
+		members[gemini.BytesMember] != nil
 }
 
 // own reports whether a message was written by the generation of models that it is going to.
@@ -108,7 +125,7 @@ func (e *encoder) assistant(i int, m *llm.Message) ([]any, error) {
 			}
 			parts = append(parts, one)
 		case llm.Opaque:
-			if p.Type == PartType && own && len(p.Data) > 0 {
+			if p.Type == PartType && own && len(p.Data) > 0 && e.carries(&p, at(i, j)) {
 				parts = append(parts, p.Data)
 			}
 		default:

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -12,7 +13,9 @@ import (
 type Provider struct {
 	model       llm.ModelRef
 	conn        gemini.Conn
-	credentials source // nil: a key
+	credentials source             // nil: a key
+	key         *secret.Credential // a pointer, so that no %+v of a Provider prints it
+	bytes       bool               // conn carries parts that stand for bytes
 	form        gemini.Form
 	prefix      string // of resources of the project and location
 	family      string // of the model, for signatures
@@ -29,7 +32,10 @@ func (p *Provider) Generate(ctx context.Context, req *llm.Request, sink llm.Sink
 		return nil, p.named(ended(ctx, true))
 	}
 	enc, err := p.encode(req)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // a long prompt takes its time
+		return nil, p.named(ended(ctx, true))
+	case err != nil:
 		return nil, p.named(err)
 	}
 	cred, err := p.credential(ctx)
@@ -56,16 +62,20 @@ func (p *Provider) attempt(
 ) (resp *llm.Response, refused bool, err error) {
 	a := &answer{
 		ctx: ctx, model: p.model, gemini: p.form == gemini.FormGemini,
-		names: enc.names, warnings: enc.warnings, sink: sink, open: -1,
+		credential: *p.key, names: enc.names, warnings: enc.warnings, sink: sink, open: -1,
 		reply: p.conn.Do(ctx, &gemini.Call{
-			Body: enc.body, Stream: sink != nil, Token: cred.token, QuotaProject: cred.quotaProject,
+			Body: enc.body, Prepared: enc.prepared, Stream: sink != nil, Token: cred.token, QuotaProject: cred.quotaProject,
 		}),
+	}
+	if cred.token != "" {
+		a.credential = secret.Of(cred.token)
 	}
 	resp, err = a.read()
 	switch e := err.(type) { //nolint:errorlint // made by answer, not wrapped
 	case sinkError:
 		return resp, false, e.error
 	case *llm.Error:
+		a.credential.CleanError(e)
 		return resp, e.Status == http.StatusUnauthorized && resp == nil, p.named(e)
 	}
 	return resp, false, err

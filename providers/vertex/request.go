@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -14,6 +15,7 @@ import (
 // encoded is a request ready to be sent, and what is needed to read the answer.
 type encoded struct {
 	body     []byte
+	prepared any // what the engine made of the body
 	names    names
 	warnings []llm.Warning
 }
@@ -33,6 +35,9 @@ type encoder struct {
 func (p *Provider) encode(req *llm.Request) (*encoded, error) {
 	if req == nil {
 		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
+	}
+	if _, err := bounds.CheckRequest(req, providerName); err != nil {
+		return nil, err
 	}
 	extra, err := p.readExtra(req.Extra[providerName])
 	if err != nil {
@@ -59,7 +64,11 @@ func (p *Provider) encode(req *llm.Request) (*encoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &encoded{body: raw, names: e.names, warnings: e.warnings}, nil
+	enc := &encoded{body: raw, names: e.names, warnings: e.warnings}
+	if c, ok := p.conn.(gemini.Checker); ok {
+		enc.prepared, err = c.Check(raw)
+	}
+	return enc, err
 }
 
 func (e *encoder) encode(extra members) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -76,6 +77,7 @@ func New(o *Options) (*Provider, error) {
 		form:   s.Form,
 		prefix: "projects/" + s.Project + "/locations/" + s.Location + "/",
 		family: family(o.Model),
+		key:    new(secret.Of(o.APIKey)),
 	}
 	switch {
 	case o.TokenSource != nil:
@@ -92,6 +94,9 @@ func New(o *Options) (*Provider, error) {
 	}
 	if p.conn, err = engine.Open(s); err != nil {
 		return nil, err
+	}
+	if c, ok := p.conn.(gemini.PartCarrier); ok {
+		p.bytes = c.CarriesBytes()
 	}
 	return p, nil
 }

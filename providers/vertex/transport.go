@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/internal/sse"
@@ -169,16 +170,10 @@ func (r *reply) step() {
 	}
 }
 
-// maxReply bounds a whole answer, and maxEvent one event. The largest healthy ones carry pictures, a few MiB.
-const (
-	maxReply = 32 << 20
-	maxEvent = 16 << 20
-)
+// maxEvent bounds one event. The largest healthy ones carry pictures, a few MiB.
+const maxEvent = 16 << 20
 
-var (
-	errTooLarge = errors.New("vertex: answer larger than 32 MiB")
-	errNoEvents = errors.New("vertex: neither events nor a list of answers")
-)
+var errNoEvents = errors.New("vertex: neither events nor a list of answers")
 
 // whole reads all of the body.
 func (r *reply) whole(length int64) func() ([]byte, error) {
@@ -187,11 +182,11 @@ func (r *reply) whole(length int64) func() ([]byte, error) {
 		if length > 0 {
 			text.Grow(int(min(length, 1<<20)) + bytes.MinRead)
 		}
-		if _, err := text.ReadFrom(io.LimitReader(r.body, maxReply+1)); err != nil {
+		if _, err := text.ReadFrom(io.LimitReader(r.body, bounds.Answer+1)); err != nil {
 			return nil, err
 		}
-		if text.Len() > maxReply {
-			return nil, errTooLarge
+		if text.Len() > bounds.Answer {
+			return nil, bounds.TooLarge
 		}
 		return text.Bytes(), nil
 	}
@@ -269,11 +264,28 @@ func firstByte(body *bufio.Reader) (byte, error) {
 	}
 }
 
+// rationed is a reader of at most left bytes more.
+type rationed struct {
+	body io.Reader
+	left int
+}
+
+func (r *rationed) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, sse.ErrTooLarge
+	}
+	n, err := r.body.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
 // list reads the values of a JSON list as they come.
 func list(body io.Reader) func() ([]byte, error) {
-	dec := json.NewDecoder(body)
+	ration := &rationed{body: body}
+	dec := json.NewDecoder(ration)
 	begun := false
 	return func() ([]byte, error) {
+		ration.left = maxEvent // for each value
 		if !begun {
 			if _, err := dec.Token(); err != nil {
 				return nil, err

@@ -9,12 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/aiplatform/apiv1beta1/aiplatformpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
@@ -88,8 +90,8 @@ func resource(s *gemini.Settings) string {
 	return "projects/" + s.Project + "/locations/" + s.Location + "/" + name
 }
 
-// maxReply bounds an answer, or an event of a stream. The largest healthy ones carry pictures, a few MiB.
-const maxReply = 32 << 20
+// maxHeader bounds the headers of an answer, and the status at its end. Services send a few KiB.
+const maxHeader = 1 << 20
 
 // dialOptions are those that do not depend on the address. A connection that failed is tried again soon, for what
 // waits longer is the business of whoever calls: with gRPC's own back-off, of up to 120 s, a service that is back
@@ -102,7 +104,8 @@ func dialOptions(custom bool) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: connectTime}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(bounds.Answer)),
+		grpc.WithMaxHeaderListSize(maxHeader),
 	}
 	if !custom { // a server with gRPC's own settings takes such pings for an attack
 		options = append(options, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}))
@@ -170,13 +173,28 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// Check makes the message of a body, and refuses what it has no place for.
+func (c *conn) Check(body []byte) (prepared any, err error) {
+	req, refused := encode(body, c.model)
+	if refused != nil {
+		return nil, refused
+	}
+	return req, nil
+}
+
+// CarriesBytes implements gemini.PartCarrier.
+func (c *conn) CarriesBytes() bool { return true }
+
 // Do begins a call.
 func (c *conn) Do(ctx context.Context, call *gemini.Call) gemini.Reply {
 	r := &reply{conn: c, stream: call.Stream}
-	req, err := encode(call.Body, c.model)
-	if err != nil {
-		r.end = &gemini.Failure{Err: err}
-		return r
+	req, ok := call.Prepared.(*aiplatformpb.GenerateContentRequest)
+	if !ok { // nobody has asked Check
+		var err *llm.Error
+		if req, err = encode(call.Body, c.model); err != nil {
+			r.end = &gemini.Failure{Err: err}
+			return r
+		}
 	}
 	if r.channel, r.end = c.channelOrFailure(); r.end != nil {
 		return r

@@ -19,7 +19,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -33,7 +35,7 @@ func (r *reply) failure(sdkErr error) error {
 		return &gemini.Failure{Err: &llm.Error{Kind: llm.ErrBadOutput, Code: "sdk_panic", NotSent: !x.sent.Load(), Err: sdkErr}}
 	}
 	if x.err == nil || x.err == io.EOF { //nolint:errorlint // gRPC's, not wrapped
-		return &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable, Code: "sdk_refused", NotSent: !x.sent.Load(), Err: sdkErr}}
+		return &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable, Code: "sdk_refused", NotSent: !x.sent.Load(), Err: secret.Cause(sdkErr)}}
 	}
 	st := status.Convert(x.err)
 	r.atDeadline(st.Code())
@@ -137,7 +139,12 @@ func errorBody(st *status.Status, httpStatus int) []byte {
 	}
 	e := &body.Error
 	e.Code, e.Message, e.Status = httpStatus, st.Message(), code.Code(st.Code()).String()
+	e.Message = e.Message[:min(len(e.Message), bounds.Problem)]
+	left := bounds.Problem
 	for _, d := range st.Proto().GetDetails() {
+		if left -= len(d.GetValue()) + len(d.GetTypeUrl()) + 1; left < 0 {
+			break
+		}
 		if raw, err := protojson.Marshal(d); err == nil {
 			e.Details = append(e.Details, raw)
 		}

@@ -31,8 +31,8 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		r := decode(m)
-		if len(r.Candidates) != len(m.GetCandidates()) {
-			t.Errorf("%d candidates of %d", len(r.Candidates), len(m.GetCandidates()))
+		if all := m.GetCandidates(); len(all) > 0 && len(r.Candidates[0].Content.Parts.Items) != len(all[0].GetContent().GetParts()) {
+			t.Errorf("%d parts of %d", len(r.Candidates[0].Content.Parts.Items), len(all[0].GetContent().GetParts()))
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -46,9 +47,7 @@ func unsupported(field, problem string) *llm.Error {
 	return e
 }
 
-// partMember is the only member of a part in JSON that stands for the bytes of a part the definitions do not know.
-const partMember = "vertexaiPart"
-
+// unknownPart is a part in JSON that stands for the bytes of one that the definitions do not know.
 type unknownPart struct {
 	Bytes []byte `json:"vertexaiPart"`
 }
@@ -57,7 +56,7 @@ type place struct{ content, part int }
 
 // takeParts takes the parts that stand for bytes out of a body, and leaves empty ones in their places.
 func takeParts(body []byte) ([]byte, map[place]*aiplatformpb.Part, error) {
-	if !bytes.Contains(body, []byte(`"`+partMember+`"`)) {
+	if !bytes.Contains(body, []byte(`"`+gemini.BytesMember+`"`)) {
 		return body, nil, nil
 	}
 	var all map[string]json.RawMessage
@@ -232,5 +231,5 @@ func encodeUnknown(p *aiplatformpb.Part) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	return fmt.Appendf(nil, `{"%s":"%s"}`, partMember, base64.StdEncoding.EncodeToString(raw))
+	return fmt.Appendf(nil, `{"%s":"%s"}`, gemini.BytesMember, base64.StdEncoding.EncodeToString(raw))
 }

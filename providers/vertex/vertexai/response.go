@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 )
 
@@ -23,28 +24,30 @@ func decode(m *aiplatformpb.GenerateContentResponse) *gemini.Response {
 			SafetyRatings:      ratings(f.GetSafetyRatings()),
 		}
 	}
-	if n := len(m.GetCandidates()); n > 0 {
-		r.Candidates = make([]gemini.Candidate, n)
-	}
-	for i, c := range m.GetCandidates() {
-		r.Candidates[i] = gemini.Candidate{
-			Index:         int(c.GetIndex()),
-			FinishReason:  named(int32(c.GetFinishReason()), c.GetFinishReason().String(), finishReasons),
-			FinishMessage: c.GetFinishMessage(),
-			SafetyRatings: ratings(c.GetSafetyRatings()),
-		}
-		r.Candidates[i].Content.Parts = parts(c.GetContent().GetParts())
-		if g := c.GetGroundingMetadata(); g != nil {
-			r.Candidates[i].Grounding = asJSON(g)
-		}
-		if cited := c.GetCitationMetadata(); cited != nil {
-			r.Candidates[i].Citations = asJSON(cited)
-		}
-		if u := c.GetUrlContextMetadata(); u != nil {
-			r.Candidates[i].URLContext = asJSON(u)
-		}
+	if all := m.GetCandidates(); len(all) > 0 {
+		r.Candidates[0] = candidate(all[0])
 	}
 	return r
+}
+
+func candidate(c *aiplatformpb.Candidate) gemini.Candidate {
+	g := gemini.Candidate{
+		Index:         int(c.GetIndex()),
+		FinishReason:  named(int32(c.GetFinishReason()), c.GetFinishReason().String(), finishReasons),
+		FinishMessage: c.GetFinishMessage(),
+		SafetyRatings: ratings(c.GetSafetyRatings()),
+	}
+	g.Content.Parts = parts(c.GetContent().GetParts())
+	if grounding := c.GetGroundingMetadata(); grounding != nil {
+		g.Grounding = asJSON(grounding)
+	}
+	if cited := c.GetCitationMetadata(); cited != nil {
+		g.Citations = asJSON(cited)
+	}
+	if u := c.GetUrlContextMetadata(); u != nil {
+		g.URLContext = asJSON(u)
+	}
+	return g
 }
 
 // Values that the REST API names and the published definitions of v1beta1 do not. They are those of v1.
@@ -64,19 +67,26 @@ func named(number int32, name string, newer map[int32]gemini.Enum) gemini.Enum {
 	return gemini.Enum(name)
 }
 
-func ratings(list []*aiplatformpb.SafetyRating) []gemini.SafetyRating {
-	if len(list) == 0 {
-		return nil
-	}
-	all := make([]gemini.SafetyRating, len(list))
-	for i, r := range list {
-		all[i] = gemini.SafetyRating{
+func ratings(list []*aiplatformpb.SafetyRating) gemini.Ratings {
+	return listOf(list, func(r *aiplatformpb.SafetyRating) gemini.SafetyRating {
+		return gemini.SafetyRating{
 			Category:    gemini.Enum(r.GetCategory().String()),
 			Probability: gemini.Enum(r.GetProbability().String()),
 			Blocked:     r.GetBlocked(),
 		}
+	})
+}
+
+// listOf is a list of what the elements of a message are in JSON, within the same bounds.
+func listOf[M, T any](list []M, of func(M) T) bounds.List[T] {
+	if len(list) == 0 || len(list) > bounds.Parts {
+		return bounds.List[T]{TooMany: len(list) > 0}
 	}
-	return all
+	all := make([]T, len(list))
+	for i, m := range list {
+		all[i] = of(m)
+	}
+	return bounds.List[T]{Items: all}
 }
 
 // usage reads a count of tokens. The message of an answer lacks the tokens of tools that the service ran, and keeps
@@ -103,16 +113,7 @@ func usage(u *aiplatformpb.GenerateContentResponse_UsageMetadata) *gemini.Usage 
 	return g
 }
 
-func parts(list []*aiplatformpb.Part) []gemini.Part {
-	if len(list) == 0 {
-		return nil
-	}
-	all := make([]gemini.Part, len(list))
-	for i, p := range list {
-		all[i] = part(p)
-	}
-	return all
-}
+func parts(list []*aiplatformpb.Part) bounds.List[gemini.Part] { return listOf(list, part) }
 
 func part(p *aiplatformpb.Part) gemini.Part {
 	g := gemini.Part{Thought: p.GetThought(), Signature: p.GetThoughtSignature()}

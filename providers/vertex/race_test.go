@@ -1,0 +1,5 @@
+//go:build race
+
+package vertex_test
+
+const raceEnabled = true
