@@ -6,8 +6,8 @@
 //	})
 //
 // In a configuration it is `engine: vertexai`, where the program passes [Engine] to vertex.Factory. Nothing switches
-// to it by itself, and package vertex does not import it: it makes a program about 13 MiB
-// larger (docs/weight.md).
+// to it by itself, and package vertex does not import it: it makes a program about 13 MiB larger,
+// see docs/weight.md.
 //
 // # What it is for
 //
@@ -30,7 +30,8 @@
 //
 // JSON objects have no order on this wire: the properties of a schema, and the arguments of a call, may come in
 // another. What is newer than the definitions in an answer is kept where it has a place: parts that are not known
-// come as llm.Opaque with their bytes, and go back through this engine; the default engine leaves them out, with a Warning.
+// come as llm.Opaque with their bytes, and go back through this engine; the default one
+// leaves them out, with a Warning.
 //
 // # Connections
 //
