@@ -160,7 +160,7 @@ func TestManyElementsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // i
 		"answers":         {list("{}"), "answer_too_large"},
 		"candidates":      {`{"candidates":` + list("{}") + `}`, "empty_answer"},
 		"parts":           {`{"candidates":[{"content":{"parts":` + list("{}") + `},"finishReason":"STOP"}]}`, "answer_too_large"},
-		"calls":           {`{"candidates":[{"content":{"parts":` + list(`{"functionCall":{"name":"f"}}`) + `},"finishReason":"STOP"}]}`, "answer_too_large"},
+		"calls":           {`{"candidates":[{"content":{"parts":[` + strings.Repeat(`{"functionCall":{"name":"f"}},`, 1<<16) + `{}]},"finishReason":"STOP"}]}`, "answer_too_large"},
 		"calls, fewer":    {`{"candidates":[{"content":{"parts":[` + strings.Repeat(`{"functionCall":{"name":"f"}},`, 1024) + `{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`, "too_many_tool_calls"},
 		"ratings":         {`{"candidates":[{"finishReason":"SAFETY","safetyRatings":` + list(`{"blocked":true}`) + `}]}`, "SAFETY"},
 		"members":         {`{"candidates":[{"content":{"parts":[{` + members.String() + `"z":0}]},"finishReason":"OTHER"}]}`, ""},
