@@ -119,7 +119,7 @@ func TestOpens(t *testing.T) {
 		{name: "a failure is two timeouts", outcomes: scripted("tftf"), opens: 4},
 		{name: "one over the threshold opens too", outcomes: scripted("tttttf"), opens: 6},
 		{name: "failures of the wire count alike", outcomes: scripted("hhwhh"), opens: 5},
-		{name: "a success starts the count again", outcomes: scripted("ffstttttsff"), opens: 0},
+		{name: "a success starts the count again", outcomes: scripted("ffsttttts"), opens: 0},
 		{name: "nothing is no success and no failure", outcomes: scripted("fnnfnnnf"), opens: 8},
 		{name: "nothing never opens it", outcomes: scripted(times(50, "n")), opens: 0},
 		{name: "time does not start the count again", every: time.Hour, outcomes: scripted("fff"), opens: 3},
