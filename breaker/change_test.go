@@ -249,6 +249,15 @@ func TestRace(t *testing.T) {
 	})
 	wg.Wait()
 	changes.inOrder(t)
+	opened := map[string]time.Time{}
+	for _, c := range changes {
+		switch after := c.At.Sub(opened[c.Name]); {
+		case c.To == breaker.Open:
+			opened[c.Name] = c.At
+		case c.To == breaker.HalfOpen && after < 27*ms/10:
+			t.Errorf("%s let a probe through after %v", c.Name, after)
+		}
+	}
 	if len(changes) == 0 {
 		t.Error("no change of state: the test tests nothing")
 	}

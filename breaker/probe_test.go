@@ -34,7 +34,7 @@ func TestOpenRefusesUntilTheInstant(t *testing.T) {
 					if got := set.Wait(target); got != 1 {
 						t.Fatalf("Wait = %v a nanosecond before the end", got)
 					}
-					time.Sleep(1)
+					time.Sleep(time.Nanosecond)
 					if got := set.Wait(target); got != 0 {
 						t.Fatalf("Wait = %v at the promised instant", got)
 					}

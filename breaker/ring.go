@@ -31,7 +31,7 @@ func (r *ring) add(age time.Duration, f failure) {
 	if b.tick != tick {
 		*b = bucket{tick: tick}
 	}
-	b.sums.add(f.sums())
+	b.add(f.sums())
 }
 
 // total is over the bucket of the given age and the eleven before it.
