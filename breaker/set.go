@@ -1,0 +1,122 @@
+package breaker
+
+import (
+	"maps"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	defaultThreshold = 3
+	defaultOpenFor   = 300 * time.Second
+)
+
+// Options are the settings of a [Set]. The zero Options are the defaults.
+type Options struct {
+	// Threshold is the sum of weights since the last success that opens a breaker. 0 or less: 3, which is
+	// three failures or six timeouts.
+	Threshold float64
+	// OpenFor is how long an open breaker refuses before it lets a probe through, ±10 % drawn anew at each
+	// opening. 0 or less: 300 s.
+	OpenFor time.Duration
+	// OnChange, if set, is told of each change of state: in order, one at a time, and off all locks, so it
+	// may use the Set. It runs on the goroutine of a call, which waits for it; a panic goes to that call.
+	OnChange func(Change)
+}
+
+// Set holds the breakers of targets by name, each made on its first use. Chains that share a Set share their
+// targets' state. [NewSet] makes one; it is safe for concurrent use.
+type Set struct {
+	threshold   int64 // sums of weights are in thousandths
+	windowScore int64
+	openFor     time.Duration
+	changes     changes
+
+	breakers atomic.Pointer[map[string]*breaker] // a map is never written to once it is here
+	adding   sync.Mutex                          // held to put another map there
+}
+
+// NewSet returns a Set without state: every breaker is closed. A nil o means the defaults.
+func NewSet(o *Options) *Set {
+	if o == nil {
+		o = &Options{}
+	}
+	threshold, openFor := float64(defaultThreshold), defaultOpenFor
+	if o.Threshold > 0 {
+		threshold = min(o.Threshold, math.MaxInt32)
+	}
+	if o.OpenFor > 0 {
+		openFor = o.OpenFor
+	}
+	s := &Set{
+		threshold:   thousandths(threshold),
+		windowScore: thousandths(max(windowScore, threshold)),
+		openFor:     openFor,
+		changes:     changes{onChange: o.OnChange},
+	}
+	s.breakers.Store(&map[string]*breaker{})
+	return s
+}
+
+// Wait is how much longer the named breaker refuses every call; 0: ask [Set.Allow]. After sleeping for
+// exactly that long a probe is admitted, unless another call's probe is out by then. It takes no lock, and
+// looks at the clock only while the breaker is open.
+func (s *Set) Wait(name string) time.Duration {
+	if b := s.find(name); b != nil {
+		return b.gate.wait()
+	}
+	return 0
+}
+
+// Allow admits one call to the named target, or fails with an [*OpenError] while its breaker is open or its
+// one probe is out. Every Permit must be settled: a probe that never is keeps the breaker half-open.
+func (s *Set) Allow(name string) (Permit, error) {
+	b := s.find(name)
+	if b == nil {
+		b = s.add(name)
+	}
+	return b.allow()
+}
+
+// Status is the state of the named breaker; one that has not been used is closed.
+func (s *Set) Status(name string) Status {
+	if b := s.find(name); b != nil {
+		return b.status()
+	}
+	return Status{State: Closed}
+}
+
+// Forget drops the state of the named breaker: the next call finds it new and closed. OnChange hears nothing
+// of that, nor of the calls that are still out; they settle without effect.
+func (s *Set) Forget(name string) {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	b := s.find(name)
+	if b == nil {
+		return
+	}
+	next := maps.Clone(*s.breakers.Load())
+	delete(next, name)
+	s.breakers.Store(&next)
+	s.changes.mute(b)
+}
+
+func (s *Set) find(name string) *breaker { return (*s.breakers.Load())[name] }
+
+func (s *Set) add(name string) *breaker {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	if b := s.find(name); b != nil {
+		return b
+	}
+	b := newBreaker(s, name)
+	next := maps.Clone(*s.breakers.Load())
+	next[name] = b
+	s.breakers.Store(&next)
+	return b
+}
+
+// thousandths is a weight in the unit of all sums, so that six halves are three exactly; at least 1.
+func thousandths(weight float64) int64 { return max(int64(math.Round(weight*1000)), 1) }
