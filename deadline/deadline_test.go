@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-llm/punctual/deadline"
@@ -56,49 +57,55 @@ func TestEnd(t *testing.T) {
 		{"Limit at the margin has ended", 10 * s, limit(margin(10 * s)), 0, true},
 	}
 	for _, tt := range tests {
-		virtual(t, tt.name, func(t *testing.T) {
-			start := time.Now()
-			own, stop := within(t.Context(), tt.own)
-			defer stop()
-			ctx, cancel := tt.open(own)
-			defer cancel()
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				own, stop := within(t.Context(), tt.own)
+				defer stop()
+				ctx, cancel := tt.open(own)
+				defer cancel()
 
-			total, ok := deadline.Total(ctx)
-			equal(t, "Total", total, tt.end)
-			equal(t, "Total's ok", ok, true)
-			end, ok := deadline.End(ctx)
-			equal(t, "End", end.Sub(start), tt.end)
-			equal(t, "End's ok", ok, true)
-			at, _ := ctx.Deadline()
-			equal(t, "Deadline", at.Sub(start), tt.end)
-			if tt.end == 0 && ctx.Err() == nil {
-				t.Error("the context has not ended yet")
-			}
+				total, ok := deadline.Total(ctx)
+				equal(t, "Total", total, tt.end)
+				equal(t, "Total's ok", ok, true)
+				end, ok := deadline.End(ctx)
+				equal(t, "End", end.Sub(start), tt.end)
+				equal(t, "End's ok", ok, true)
+				at, _ := ctx.Deadline()
+				equal(t, "Deadline", at.Sub(start), tt.end)
+				if tt.end == 0 && ctx.Err() == nil {
+					t.Error("the context has not ended yet")
+				}
 
-			<-ctx.Done()
-			equal(t, "time of Done", time.Since(start), tt.end)
-			if err := ctx.Err(); err != context.DeadlineExceeded { //nolint:errorlint // as it is, not wrapped
-				t.Errorf("Err is %v", err)
-			}
-			cause := context.Cause(ctx)
-			if !errors.Is(cause, context.DeadlineExceeded) {
-				t.Errorf("Cause is %v", cause)
-			}
-			exceeded, ok := errors.AsType[*deadline.ExceededError](cause)
-			if tt.ours && !ok {
-				t.Errorf("Cause is %T, want ours", cause)
-			}
-			if ok {
-				equal(t, "cause", *exceeded, deadline.ExceededError{Total: tt.end, Elapsed: tt.end})
-			}
+				<-ctx.Done()
+				equal(t, "time of Done", time.Since(start), tt.end)
+				if err := ctx.Err(); err != context.DeadlineExceeded {
+					t.Errorf("Err is %v", err)
+				}
+				cause := context.Cause(ctx)
+				if !errors.Is(cause, context.DeadlineExceeded) {
+					t.Errorf("Cause is %v", cause)
+				}
+				exceeded, ok := errors.AsType[*deadline.ExceededError](cause)
+				if tt.ours && !ok {
+					t.Errorf("Cause is %T, want ours", cause)
+				}
+				if ok {
+					equal(t, "cause", *exceeded, deadline.ExceededError{Total: tt.end, Elapsed: tt.end})
+				}
+			})
 		})
 	}
-	virtual(t, "the longest total", func(t *testing.T) {
-		ctx, cancel := deadline.With(t.Context(), math.MaxInt64, nil)
-		defer cancel()
-		if total, _ := deadline.Total(ctx); total != math.MaxInt64 || ctx.Err() != nil || deadline.Check(ctx) != nil {
-			t.Errorf("total %v, err %v, check %v", total, ctx.Err(), deadline.Check(ctx))
-		}
+	t.Run("the longest total", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := deadline.With(t.Context(), math.MaxInt64, nil)
+			defer cancel()
+			if total, _ := deadline.Total(ctx); total != math.MaxInt64 || ctx.Err() != nil || deadline.Check(ctx) != nil {
+				t.Errorf("total %v, err %v, check %v", total, ctx.Err(), deadline.Check(ctx))
+			}
+		})
 	})
 }
 
@@ -115,23 +122,26 @@ func TestWithoutExecution(t *testing.T) {
 		{"Limit without a deadline", 0, func(ctx context.Context) (context.Context, context.CancelFunc) { return deadline.Limit(ctx, nil) }},
 	}
 	for _, tt := range tests {
-		virtual(t, tt.name, func(t *testing.T) {
-			own, stop := within(t.Context(), tt.own)
-			defer stop()
-			ctx, cancel := tt.open(own)
-			left, ok := deadline.Remaining(ctx)
-			equal(t, "Remaining", left, 0)
-			equal(t, "Remaining's ok", ok, false)
-			total, ok := deadline.Total(ctx)
-			equal(t, "Total", total, 0)
-			equal(t, "Total's ok", ok, false)
-			end, ok := deadline.End(ctx)
-			equal(t, "End", end, time.Time{})
-			equal(t, "End's ok", ok, false)
-			equal(t, "Check", deadline.Check(ctx), nil)
-			equal(t, "Elapsed", deadline.Elapsed(ctx), 0)
-			cancel()
-			equal(t, "Err after cancel", ctx.Err(), context.Canceled)
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				own, stop := within(t.Context(), tt.own)
+				defer stop()
+				ctx, cancel := tt.open(own)
+				left, ok := deadline.Remaining(ctx)
+				equal(t, "Remaining", left, 0)
+				equal(t, "Remaining's ok", ok, false)
+				total, ok := deadline.Total(ctx)
+				equal(t, "Total", total, 0)
+				equal(t, "Total's ok", ok, false)
+				end, ok := deadline.End(ctx)
+				equal(t, "End", end, time.Time{})
+				equal(t, "End's ok", ok, false)
+				equal(t, "Check", deadline.Check(ctx), nil)
+				equal(t, "Elapsed", deadline.Elapsed(ctx), 0)
+				cancel()
+				equal(t, "Err after cancel", ctx.Err(), context.Canceled)
+			})
 		})
 	}
 }
@@ -139,57 +149,75 @@ func TestWithoutExecution(t *testing.T) {
 // TestLookups follows one execution through its time.
 func TestLookups(t *testing.T) {
 	t.Parallel()
-	virtual(t, "elapsed and remaining add up to the total", func(t *testing.T) {
-		ctx, cancel := deadline.With(t.Context(), 60*s, &deadline.Options{Margin: 10 * s})
-		defer cancel()
-		for _, at := range []time.Duration{0, 7 * s, 49 * s, 50 * s, 51 * s} {
-			time.Sleep(at - deadline.Elapsed(ctx))
-			equal(t, "Elapsed", deadline.Elapsed(ctx), at)
+	t.Run("elapsed and remaining add up to the total", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := deadline.With(t.Context(), 60*s, &deadline.Options{Margin: 10 * s})
+			defer cancel()
+			for _, at := range []time.Duration{0, 7 * s, 49 * s, 50 * s, 51 * s} {
+				time.Sleep(at - deadline.Elapsed(ctx))
+				equal(t, "Elapsed", deadline.Elapsed(ctx), at)
+				left, ok := deadline.Remaining(ctx)
+				equal(t, "Remaining", left, max(50*s-at, 0))
+				equal(t, "Remaining's ok", ok, true)
+				total, _ := deadline.Total(ctx)
+				equal(t, "Total", total, 50*s)
+			}
+		})
+	})
+	t.Run("remaining is that of a nearer deadline of ctx", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := deadline.With(t.Context(), 60*s, nil)
+			defer cancel()
+			near, stop := context.WithTimeout(ctx, 5*s)
+			defer stop()
+			left, _ := deadline.Remaining(near)
+			equal(t, "Remaining", left, 5*s)
+			end, _ := deadline.End(near)
+			equal(t, "End", time.Until(end), 60*s)
+			equal(t, "Check", deadline.Check(near), nil)
+		})
+	})
+	t.Run("a detached context still knows the execution", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := deadline.With(t.Context(), 60*s, nil)
+			cancel()
+			ctx = context.WithoutCancel(ctx)
 			left, ok := deadline.Remaining(ctx)
-			equal(t, "Remaining", left, max(50*s-at, 0))
-			equal(t, "Remaining's ok", ok, true)
-			total, _ := deadline.Total(ctx)
-			equal(t, "Total", total, 50*s)
-		}
+			equal(t, "Remaining", left, 60*s)
+			equal(t, "ok", ok, true)
+		})
 	})
-	virtual(t, "remaining is that of a nearer deadline of ctx", func(t *testing.T) {
-		ctx, cancel := deadline.With(t.Context(), 60*s, nil)
-		defer cancel()
-		near, stop := context.WithTimeout(ctx, 5*s)
-		defer stop()
-		left, _ := deadline.Remaining(near)
-		equal(t, "Remaining", left, 5*s)
-		end, _ := deadline.End(near)
-		equal(t, "End", time.Until(end), 60*s)
-		equal(t, "Check", deadline.Check(near), nil)
+	t.Run("cancel ends it at once, and the cause is the cancel", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := deadline.With(t.Context(), 60*s, nil)
+			cancel()
+			equal(t, "Err", ctx.Err(), context.Canceled)
+			equal(t, "Cause", context.Cause(ctx), context.Canceled)
+			equal(t, "Check", deadline.Check(ctx), nil)
+		})
 	})
-	virtual(t, "a detached context still knows the execution", func(t *testing.T) {
-		ctx, cancel := deadline.With(t.Context(), 60*s, nil)
-		cancel()
-		ctx = context.WithoutCancel(ctx)
-		left, ok := deadline.Remaining(ctx)
-		equal(t, "Remaining", left, 60*s)
-		equal(t, "ok", ok, true)
+	t.Run("other values and their keys pass through", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			type key struct{}
+			ctx, cancel := deadline.With(context.WithValue(t.Context(), key{}, 1), 60*s, nil)
+			defer cancel()
+			equal(t, "value", ctx.Value(key{}), any(1))
+		})
 	})
-	virtual(t, "cancel ends it at once, and the cause is the cancel", func(t *testing.T) {
-		ctx, cancel := deadline.With(t.Context(), 60*s, nil)
-		cancel()
-		equal(t, "Err", ctx.Err(), context.Canceled)
-		equal(t, "Cause", context.Cause(ctx), context.Canceled)
-		equal(t, "Check", deadline.Check(ctx), nil)
-	})
-	virtual(t, "other values and their keys pass through", func(t *testing.T) {
-		type key struct{}
-		ctx, cancel := deadline.With(context.WithValue(t.Context(), key{}, 1), 60*s, nil)
-		defer cancel()
-		equal(t, "value", ctx.Value(key{}), any(1))
-	})
-	virtual(t, "a context prints itself", func(t *testing.T) {
-		ctx, cancel := deadline.With(t.Context(), 60*s, nil)
-		defer cancel()
-		if text := fmt.Sprint(ctx); !strings.Contains(text, "deadline.With(") {
-			t.Errorf("prints as %q", text)
-		}
+	t.Run("a context prints itself", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := deadline.With(t.Context(), 60*s, nil)
+			defer cancel()
+			if text := fmt.Sprint(ctx); !strings.Contains(text, "deadline.With(") {
+				t.Errorf("prints as %q", text)
+			}
+		})
 	})
 }
 
@@ -213,23 +241,26 @@ func TestCheck(t *testing.T) {
 		{"no time at all", 0, 0, -1},
 	}
 	for _, tt := range tests {
-		virtual(t, tt.name, func(t *testing.T) {
-			ctx, cancel := deadline.With(t.Context(), tt.total, &deadline.Options{FailFast: tt.failFast})
-			defer cancel()
-			if tt.last >= 0 {
-				time.Sleep(tt.last)
-				equal(t, "Check at the last moment", deadline.Check(ctx), nil)
-				time.Sleep(1)
-			}
-			for range 2 {
-				err := deadline.Check(ctx)
-				exceeded, ok := errors.AsType[*deadline.ExceededError](err)
-				if !ok {
-					t.Fatalf("Check is %v after %v", err, deadline.Elapsed(ctx))
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := deadline.With(t.Context(), tt.total, &deadline.Options{FailFast: tt.failFast})
+				defer cancel()
+				if tt.last >= 0 {
+					time.Sleep(tt.last)
+					equal(t, "Check at the last moment", deadline.Check(ctx), nil)
+					time.Sleep(time.Nanosecond)
 				}
-				equal(t, "error", *exceeded, deadline.ExceededError{Total: tt.total, Elapsed: deadline.Elapsed(ctx)})
-				time.Sleep(tt.total + s)
-			}
+				for range 2 {
+					err := deadline.Check(ctx)
+					exceeded, ok := errors.AsType[*deadline.ExceededError](err)
+					if !ok {
+						t.Fatalf("Check is %v after %v", err, deadline.Elapsed(ctx))
+					}
+					equal(t, "error", *exceeded, deadline.ExceededError{Total: tt.total, Elapsed: deadline.Elapsed(ctx)})
+					time.Sleep(tt.total + s)
+				}
+			})
 		})
 	}
 }
@@ -251,48 +282,57 @@ func TestNesting(t *testing.T) {
 		{"the margins add up", 100 * s, 200 * s, &deadline.Options{Margin: 10 * s}, &deadline.Options{Margin: 20 * s}, 70 * s, 65 * s},
 	}
 	for _, tt := range tests {
-		virtual(t, tt.name, func(t *testing.T) {
-			outer, stop := deadline.With(t.Context(), tt.outer, tt.outerO)
-			defer stop()
-			ctx, cancel := deadline.With(outer, tt.inner, tt.innerO)
-			defer cancel()
-			total, _ := deadline.Total(ctx)
-			equal(t, "Total", total, tt.end)
-			time.Sleep(tt.last)
-			equal(t, "Check at the last moment", deadline.Check(ctx), nil)
-			time.Sleep(1)
-			if deadline.Check(ctx) == nil {
-				t.Error("Check is nil after it")
-			}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				outer, stop := deadline.With(t.Context(), tt.outer, tt.outerO)
+				defer stop()
+				ctx, cancel := deadline.With(outer, tt.inner, tt.innerO)
+				defer cancel()
+				total, _ := deadline.Total(ctx)
+				equal(t, "Total", total, tt.end)
+				time.Sleep(tt.last)
+				equal(t, "Check at the last moment", deadline.Check(ctx), nil)
+				time.Sleep(time.Nanosecond)
+				if deadline.Check(ctx) == nil {
+					t.Error("Check is nil after it")
+				}
+			})
 		})
 	}
-	virtual(t, "the inner clock starts with it", func(t *testing.T) {
-		outer, stop := deadline.With(t.Context(), 60*s, nil)
-		defer stop()
-		time.Sleep(20 * s)
-		ctx, cancel := deadline.With(outer, 10*s, nil)
-		defer cancel()
-		time.Sleep(s)
-		equal(t, "Elapsed inside", deadline.Elapsed(ctx), s)
-		equal(t, "Elapsed outside", deadline.Elapsed(outer), 21*s)
+	t.Run("the inner clock starts with it", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			outer, stop := deadline.With(t.Context(), 60*s, nil)
+			defer stop()
+			time.Sleep(20 * s)
+			ctx, cancel := deadline.With(outer, 10*s, nil)
+			defer cancel()
+			time.Sleep(s)
+			equal(t, "Elapsed inside", deadline.Elapsed(ctx), s)
+			equal(t, "Elapsed outside", deadline.Elapsed(outer), 21*s)
+		})
 	})
-	virtual(t, "a detached context starts anew", func(t *testing.T) {
-		outer, stop := deadline.With(t.Context(), 10*s, nil)
-		defer stop()
-		time.Sleep(10 * s)
-		for _, detach := range []func(context.Context) (context.Context, context.CancelFunc){
-			func(ctx context.Context) (context.Context, context.CancelFunc) { return deadline.With(ctx, 30*s, nil) },
-			func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, stop := context.WithTimeout(ctx, 30*s)
-				limited, cancel := deadline.Limit(ctx, nil)
-				return limited, func() { cancel(); stop() }
-			},
-		} {
-			ctx, cancel := detach(context.WithoutCancel(outer))
-			equal(t, "Check", deadline.Check(ctx), nil)
-			left, _ := deadline.Remaining(ctx)
-			equal(t, "Remaining", left, 30*s)
-			cancel()
-		}
+	t.Run("a detached context starts anew", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			outer, stop := deadline.With(t.Context(), 10*s, nil)
+			defer stop()
+			time.Sleep(10 * s)
+			for _, detach := range []func(context.Context) (context.Context, context.CancelFunc){
+				func(ctx context.Context) (context.Context, context.CancelFunc) { return deadline.With(ctx, 30*s, nil) },
+				func(ctx context.Context) (context.Context, context.CancelFunc) {
+					ctx, stop := context.WithTimeout(ctx, 30*s)
+					limited, cancel := deadline.Limit(ctx, nil)
+					return limited, func() { cancel(); stop() }
+				},
+			} {
+				ctx, cancel := detach(context.WithoutCancel(outer))
+				equal(t, "Check", deadline.Check(ctx), nil)
+				left, _ := deadline.Remaining(ctx)
+				equal(t, "Remaining", left, 30*s)
+				cancel()
+			}
+		})
 	})
 }

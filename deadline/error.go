@@ -46,7 +46,7 @@ func readable(d time.Duration) time.Duration {
 
 // Is reports whether target is context.DeadlineExceeded, which every ExceededError is.
 func (e *ExceededError) Is(target error) bool {
-	return target == context.DeadlineExceeded //nolint:errorlint // the sentinel itself, not what wraps it
+	return target == context.DeadlineExceeded
 }
 
 // Timeout is true: code that asks errors for it sees a timeout, as with context.DeadlineExceeded.

@@ -2,7 +2,6 @@ package deadline_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -14,15 +13,6 @@ const (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// virtual runs f as a parallel subtest in virtual time.
-func virtual(t *testing.T, name string, f func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, f)
-	})
-}
 
 func equal[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
