@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/policy"
 )
@@ -15,62 +16,163 @@ type attempt struct {
 	policy.Clock
 
 	call    *call
-	target  *Target
-	now     time.Time // start
+	slot    *policy.Slot
+	member  *member
+	permit  breaker.Permit // of the target's breaker; none for a last resort
+	now     time.Time      // start
+	limits  llm.Limits
+	left    time.Duration // to the nearest end of the call
+	bound   llm.Bound     // whose end that is
 	trail   llm.Attempt
 	ctx     context.Context //nolint:containedctx // of the observers' hooks
+	hedge   *hedge          // nil unless a second target may be asked beside this one
+	watched bool            // a unary call that is streamed inside
 	content bool            // something reached the caller: nothing may be sent again
 	refused bool            // an event came after a limit fell
 	inSink  bool
+	over    bool // its end was told
 	sinkErr error
 }
 
 // errRefused is what a target gets for an event that came after a limit fell.
 var errRefused = errors.New("fallback: the attempt is over")
 
-// run asks the target once. left and bound are the nearest end of the call and whose it is. The error is nil
-// for an answer that can be used; the Response beside an error is what the sink accepted.
-func (a *attempt) run(limit, left time.Duration, bound llm.Bound) (*llm.Response, *llm.Error) {
-	c, t := a.call, a.target
-	limits := policy.Shorten(c.limits, t.Limits)
-	limits.Attempt = min(limit, limits.Attempt)
-	a.trail = llm.Attempt{Target: t.Name, Model: t.Model, Start: a.now, Limit: limits.Attempt}
-	a.ctx = c.ctx
-	ended := false
-	defer func() {
-		a.Stop()
-		if !ended { // a panic or runtime.Goexit passes through; the observers hear of it
-			a.abandoned()
-		}
-	}()
+// run asks the target once. left and bound are the nearest end of the call and whose it is. It returns the
+// attempt that decided, which with a hedge may be another one: its error is nil for an answer that can be
+// used, and the Response beside an error is what the sink accepted.
+func (a *attempt) run(limits llm.Limits, left time.Duration, bound llm.Bound) (*attempt, *llm.Response, *llm.Error) {
+	defer a.leave()
+	a.set(limits, left, bound)
+	a.count()
+	a.begin(a.now)
+	if a.call.plan.Hedge.After > 0 {
+		a.hedge = a.call.arm(a)
+	}
+	resp, err := a.generate(a.sink())
+	if a.hedge != nil {
+		return a.hedge.resolve(resp, err)
+	}
+	failure := a.end(resp, err)
+	return a, resp, failure
+}
+
+// set fixes what the attempt may take.
+func (a *attempt) set(limits llm.Limits, left time.Duration, bound llm.Bound) {
+	c := a.call
+	a.limits, a.left, a.bound = limits, left, bound
+	a.watched = c.sink == nil && c.plan.Watch.On(limits.Attempt, c.limits.Attempt, &a.member.Can)
+	a.trail = llm.Attempt{Target: a.member.Name, Model: a.member.Model, Limit: limits.Attempt}
+	a.member.inFlight.Add(1)
+}
+
+// count counts the attempt in, on the goroutine of the call.
+func (a *attempt) count() {
+	c := a.call
+	a.trail.Wait, c.waited = c.waited, 0
+	c.tries++
+	a.slot.Tries++
+}
+
+// begin tells the observers and starts the clock.
+func (a *attempt) begin(now time.Time) {
+	c := a.call
+	a.now, a.trail.Start, a.ctx = now, now, c.ctx
 	if c.observer != nil && c.observer.AttemptStart != nil {
 		if ctx := c.observer.AttemptStart(a.ctx, &a.trail); ctx != nil {
 			a.ctx = ctx
 		}
 	}
-	var sink llm.Sink
-	if c.sink != nil {
-		sink = a.accept
-	}
-	a.Init(a.ctx, a.now, limits, a.streamEnd(), sink != nil)
-
-	resp, err := t.Generator.Generate(&a.Clock, c.req, sink)
-	if a.inSink { // the target recovered a panic of the caller's sink, which is nobody's to recover
-		panic("fallback: target " + t.Name + " recovered a panic of the sink")
-	}
-	failure := a.judge(resp, err, limits, left, bound)
-	ended = true
-	a.finish(resp, failure, limits)
-	return resp, failure
+	a.Init(a.ctx, now, a.limits, a.endBy(), c.sink != nil || a.watched)
 }
 
-// streamEnd is when a stream must have ended: at the caller's deadline, which needs no timer of ours, or 10
-// minutes after the start of the call.
-func (a *attempt) streamEnd() time.Time {
-	if !a.call.deadline.IsZero() {
-		return time.Time{}
+// generate makes the one call of the target.
+func (a *attempt) generate(sink llm.Sink) (*llm.Response, error) {
+	resp, err := a.member.generator.Generate(&a.Clock, a.call.req, sink)
+	if a.inSink { // the target recovered a panic of the caller's sink, which is nobody's to recover
+		panic("fallback: target " + a.member.Name + " recovered a panic of the sink")
 	}
-	return a.call.start.Add(streamEnd)
+	return resp, err
+}
+
+// leave settles what an attempt has open, when a panic or runtime.Goexit passes through, too.
+func (a *attempt) leave() {
+	if a.over {
+		return
+	}
+	if a.hedge != nil {
+		a.hedge.drop()
+	}
+	a.Stop()
+	weight := 1.0
+	if a.inSink || a.sinkErr != nil { // the caller's own panic says nothing of the target
+		weight = policy.Neutral
+	}
+	a.settle(weight, false)
+	a.trail.Kind, a.trail.Took = llm.ErrUnknown, time.Since(a.now)
+	a.tell(&llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.member.Name})
+}
+
+// settle closes the account with the breaker. Only the first failure of a target within a call has weight:
+// one call is one witness, or a poison request would open every breaker for everybody.
+func (a *attempt) settle(weight float64, wire bool) {
+	if weight > 0 {
+		if a.slot.Witnessed {
+			weight = policy.Neutral
+		}
+		a.slot.Witnessed = true
+	}
+	a.permit.Settle(breaker.Outcome{Weight: weight, Wire: wire})
+}
+
+// endBy is when a stream must have ended: at the caller's deadline, which needs no timer of ours, or 10
+// minutes after the start of the call. A watched call ends with its total.
+func (a *attempt) endBy() time.Time {
+	c := a.call
+	switch {
+	case a.watched:
+		return c.start.Add(c.total)
+	case !c.deadline.IsZero():
+		return time.Time{}
+	default:
+		return c.start.Add(streamEnd)
+	}
+}
+
+// sink is what the target pushes its events into; nil for a unary call.
+func (a *attempt) sink() llm.Sink {
+	switch {
+	case a.watched:
+		return a.discard
+	case a.call.sink != nil:
+		return a.accept
+	default:
+		return nil
+	}
+}
+
+// content reports whether e is content: nothing else commits a stream or ends a limit.
+func content(e llm.Event) bool {
+	switch e.Kind {
+	case "", llm.EventDone:
+		return false
+	case llm.EventText, llm.EventReasoning, llm.EventToolArguments:
+		return e.Delta != ""
+	default:
+		return true
+	}
+}
+
+// discard is the sink of a watched call: events only move the clock.
+func (a *attempt) discard(e llm.Event) error {
+	if !content(e) {
+		return nil
+	}
+	if !a.Enter() {
+		a.refused = true
+		return errRefused
+	}
+	a.Leave()
+	return nil
 }
 
 // accept is the sink of the attempt: only content passes, and only while no limit has fallen.
@@ -78,13 +180,21 @@ func (a *attempt) accept(e llm.Event) error {
 	switch {
 	case a.sinkErr != nil:
 		return a.sinkErr
-	case e.Kind == "", e.Kind == llm.EventDone,
-		e.Delta == "" && (e.Kind == llm.EventText || e.Kind == llm.EventReasoning || e.Kind == llm.EventToolArguments):
+	case !content(e):
 		return nil
+	case a.hedge != nil && !a.content && !a.hedge.claimFirst():
+		return errHedged
 	case !a.Enter():
 		a.refused = true
 		return errRefused
 	}
+	err := a.deliver(e)
+	a.Leave()
+	return err
+}
+
+// deliver hands an event to the caller, on his goroutine.
+func (a *attempt) deliver(e llm.Event) error {
 	if !a.content {
 		a.content = true
 		if o := a.call.observer; o != nil && o.FirstContent != nil {
@@ -94,19 +204,27 @@ func (a *attempt) accept(e llm.Event) error {
 	a.inSink = true
 	err := a.call.sink(e)
 	a.inSink = false
-	a.Leave()
 	a.sinkErr = err
 	return err
 }
 
+// end judges the attempt, settles it and writes it into the trail. It returns nil for an answer that can be
+// used.
+func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
+	fell := a.Stop()
+	a.trail.Took = time.Since(a.now)
+	failure := a.judge(resp, err, fell)
+	a.account(fell, failure)
+	a.finish(resp, failure)
+	return failure
+}
+
 // judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
 // is an answer, unless the caller has gone.
-func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left time.Duration, bound llm.Bound) *llm.Error {
+func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Error {
 	c := a.call
-	fell := a.Stop()
 	callerErr := c.ctx.Err()
-	a.trail.Took = time.Since(a.now)
-	if err == nil && a.refused { // whatever the target says, the caller has not got all of it
+	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
 	if err == nil && !errors.Is(callerErr, context.Canceled) {
@@ -114,7 +232,12 @@ func (a *attempt) judge(resp *llm.Response, err error, limits llm.Limits, left t
 	}
 	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
-	if v.Bound == llm.BoundAttempt && bound == llm.BoundTotal && limits.Attempt >= left && left < c.limits.Attempt {
+	switch {
+	case v.Bound == llm.BoundCaller:
+		v.Bound = c.owner
+	case v.Bound == llm.BoundEnd && a.watched:
+		v.Bound = llm.BoundTotal
+	case v.Bound == llm.BoundAttempt && a.bound == llm.BoundTotal && a.limits.Attempt >= a.left && a.left < c.limits.Attempt:
 		v.Bound = llm.BoundTotal // it had all the time that was left, and that was less than an attempt may take
 	}
 	return verdictError(v, err, context.Cause(c.ctx))
@@ -134,15 +257,36 @@ func verdictError(v policy.Verdict, err, cause error) *llm.Error {
 	if ok && e != nil {
 		own.RequestID, own.Status, own.NotSent = e.RequestID, e.Status, e.NotSent
 		if v.Bound == "" {
-			own.Code, own.Message = e.Code, e.Message
+			own.Code, own.Message, own.RetryAfter, own.NoRetry = e.Code, e.Message, e.RetryAfter, e.NoRetry
 		}
 	}
 	return own
 }
 
+// account settles the permit and the retry tokens.
+func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
+	c, paid := a.call, a.slot.Paid
+	a.slot.Paid = 0
+	switch {
+	case a.sinkErr != nil:
+		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan).Weight, false)
+	case failure != nil:
+		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan), failure, a.trail.Took, c.evidence)
+		a.settle(weight, wire)
+		a.member.fail(failure.Kind, a.now.Add(a.trail.Took))
+	default:
+		slow := &llm.Error{Kind: llm.ErrTimeout, Bound: fell}
+		weight := 0.0
+		if fell != "" { // the caller gets the answer, the breaker hears that it was late
+			weight, _ = policy.Weigh(policy.RuleFor(llm.ErrTimeout, false, c.plan), slow, a.trail.Took, c.evidence)
+		}
+		a.settle(weight, false)
+		a.member.tokens.Return(max(paid, 1))
+	}
+}
+
 // finish writes the attempt into the trail and tells the observers.
-func (a *attempt) finish(resp *llm.Response, failure *llm.Error, limits llm.Limits) {
-	c := a.call
+func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 	a.trail.FirstContent = a.FirstContent()
 	if resp != nil {
 		a.trail.Usage = resp.Usage
@@ -154,25 +298,38 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error, limits llm.Limi
 	case failure != nil:
 		a.trail.Kind, a.trail.Bound, a.trail.Status = failure.Kind, failure.Bound, failure.Status
 		a.trail.RequestID, a.trail.NotSent = failure.RequestID, failure.NotSent
-		a.trail.Limit = fallenLimit(failure.Bound, limits)
+		a.trail.Limit = fallenLimit(failure.Bound, a.limits)
 		a.trail.Model = cmp.Or(a.trail.Model, failure.Model)
-		failure.Target, failure.Model = a.target.Name, a.trail.Model
+		failure.Target, failure.Model = a.member.Name, a.trail.Model
 		failure.Partial = nil
 		err = failure
 	case resp != nil:
 		a.trail.Model = cmp.Or(a.trail.Model, resp.Model)
 	}
+	a.tell(err)
+}
+
+// lose ends an attempt that another was faster than. It says nothing of the target.
+func (a *attempt) lose(resp *llm.Response) {
+	if a.over {
+		return
+	}
+	a.trail.Kind, a.trail.Took = llm.ErrCanceled, time.Since(a.now)
+	if resp != nil {
+		a.trail.Usage = resp.Usage
+	}
+	a.settle(policy.Neutral, false)
+	a.tell(&llm.Error{Kind: llm.ErrCanceled, Code: "hedged", Target: a.member.Name, Model: a.member.Model})
+}
+
+// tell ends the attempt for the trail and the observers.
+func (a *attempt) tell(err error) {
+	a.over = true
+	a.member.inFlight.Add(-1)
+	c := a.call
 	c.attempts = append(c.attempts, a.trail)
 	if c.observer != nil && c.observer.AttemptEnd != nil {
 		c.observer.AttemptEnd(a.ctx, &a.trail, err)
-	}
-}
-
-// abandoned tells the observers of an attempt that a panic or runtime.Goexit ended.
-func (a *attempt) abandoned() {
-	a.trail.Kind, a.trail.Took = llm.ErrUnknown, time.Since(a.now)
-	if o := a.call.observer; o != nil && o.AttemptEnd != nil {
-		o.AttemptEnd(a.ctx, &a.trail, &llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.target.Name})
 	}
 }
 
@@ -189,19 +346,5 @@ func fallenLimit(b llm.Bound, limits llm.Limits) time.Duration {
 		return streamEnd
 	default:
 		return limits.Attempt
-	}
-}
-
-// stopAfter says why no other target may be asked after a failure, "" if one may.
-func (a *attempt) stopAfter(k llm.Kind) llm.StopReason {
-	switch {
-	case k == llm.ErrDeadlineExceeded:
-		return llm.StopDeadline
-	case a.content:
-		return llm.StopContent
-	case !policy.Next(k):
-		return llm.StopFinal
-	default:
-		return ""
 	}
 }

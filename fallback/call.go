@@ -2,11 +2,9 @@ package fallback
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/policy"
 )
@@ -15,6 +13,9 @@ import (
 // otherwise be waited for for ever.
 const streamEnd = 10 * time.Minute
 
+// longestWait is the longest wait for one target. What asks for more is left alone, and the call goes on.
+const longestWait = time.Minute
+
 // call is one call over the targets of its plan, from its start to its answer or error.
 type call struct {
 	chain    *Chain
@@ -22,24 +23,32 @@ type call struct {
 	req      *llm.Request
 	sink     llm.Sink
 	observer *llm.Observer
+	plan     policy.Plan
 
-	start    time.Time
-	deadline time.Time // the caller's; zero: none
-	limits   llm.Limits
-	total    time.Duration
-	minimum  time.Duration // the shortest attempt worth starting
-	order    []int         // targets to ask, in order
+	start      time.Time
+	deadline   time.Time // of ctx; zero: none
+	owner      llm.Bound // whose the deadline is: the caller's or the execution's
+	executed   bool      // ctx carries an execution deadline
+	limits     llm.Limits
+	total      time.Duration
+	minimum    time.Duration // the shortest attempt worth starting
+	evidence   time.Duration // what an attempt must have run for its timeout to count
+	slots      []policy.Slot // in the order of the call
+	lastResort bool          // it was used
+	waited     time.Duration // since the last attempt
+	pending    *hedge        // its second target goes on, though the first has failed
 
 	attempts []llm.Attempt
 	skipped  []llm.Skip
 	warnings []llm.Warning
-	failure  *llm.Error    // what the call ends with if nothing else comes; observers have it, so it is not changed
-	partial  *llm.Response // what the sink accepted of the failed attempt
-	tooSmall int           // the largest window that was too small, in tokens; 0: none that is known
-	retry    time.Time     // the earliest useful retry; zero: unknown
+	failure  *llm.Error     // what the call ends with if nothing else comes; observers have it, so it is not changed
+	partial  *llm.Response  // what the sink accepted of the failed attempt
+	retry    time.Time      // the earliest useful retry; zero: unknown
+	stop     llm.StopReason // why a target that failed will not be asked again
+	tries    int
 }
 
-// prepare works out the plan of the call: limits and targets.
+// prepare works out what the call may spend, and on which targets.
 func (c *call) prepare() error {
 	plan, known := c.chain.plans.For(c.req.Operation)
 	if !known {
@@ -48,177 +57,233 @@ func (c *call) prepare() error {
 			Message: "no plan has this name; the default plan was used",
 		})
 	}
-	if err := c.choose(plan); err != nil {
+	c.plan, c.start, c.owner = plan, time.Now(), llm.BoundCaller
+	if err := c.checkExecution(); err != nil {
 		return c.describe(err)
 	}
+	if err := c.choose(); err != nil {
+		return c.describe(err)
+	}
+	c.evidence = policy.Evidence(plan.Limits.Attempt)
 	c.limits = policy.Override(plan.Limits, c.req.Limits)
 	if c.limits.Idle == 0 {
 		c.limits.Idle = policy.DefaultIdle(c.limits.Attempt)
 	}
 	plan.Limits = c.limits
-	c.total = plan.Total(len(c.order))
+	c.total = plan.Total(len(c.slots))
 	budget := c.total
 	if d, ok := c.ctx.Deadline(); ok {
 		c.deadline = d
 		budget = min(budget, d.Sub(c.start))
 	}
 	c.minimum = policy.Minimum(budget)
-	c.attempts = make([]llm.Attempt, 0, len(c.order))
+	c.attempts = make([]llm.Attempt, 0, len(c.slots))
 	return nil
 }
 
-// choose fills order: the request's route or the plan's list, without those that cannot carry the request,
-// the preferred one first.
-func (c *call) choose(plan policy.Plan) error {
-	if err := c.route(plan.Targets); err != nil {
-		return err
-	}
-	c.order = slices.DeleteFunc(c.order, func(i int) bool {
-		t := &c.chain.targets[i]
-		for _, tag := range c.req.Route.Tags {
-			if !slices.Contains(t.Tags, tag) {
-				c.skipped = append(c.skipped, llm.Skip{Target: t.Name, Why: llm.SkipRoute})
-				return true
-			}
-		}
-		return false
-	})
-	if len(c.order) == 0 {
-		return llm.Unsupported("route.tags", "no target of the plan has all of them", "correct route.tags or the targets' tags")
-	}
-	var what string
-	c.order = slices.DeleteFunc(c.order, func(i int) bool {
-		t := &c.chain.targets[i]
-		lacks := lacking(&t.Can, c.req, c.sink != nil)
-		if lacks != "" {
-			what = lacks
-			c.skipped = append(c.skipped, llm.Skip{Target: t.Name, Why: llm.SkipUnsupported})
-		}
-		return lacks != ""
-	})
-	if len(c.order) == 0 {
-		return llm.Unsupported(what, "no target of the plan can carry it", "route to one that can, or leave it out")
-	}
-	return c.prefer()
-}
-
-func (c *call) route(planned []string) error {
-	names, path := c.req.Route.Only, "route.only"
-	if len(names) == 0 {
-		names, path = planned, "plan.targets"
-	}
-	if len(names) == 0 {
-		c.order = make([]int, len(c.chain.targets))
-		for i := range c.order {
-			c.order[i] = i
-		}
+// checkExecution refuses a call for which the execution has too little time left.
+func (c *call) checkExecution() error {
+	end, ok := deadline.End(c.ctx)
+	if !ok {
 		return nil
 	}
-	c.order = make([]int, 0, len(names))
-	for i, name := range names {
-		at := c.chain.index(name)
-		switch {
-		case at < 0:
-			return unknownTarget(fmt.Sprintf("%s[%d]", path, i), name, c.chain.names())
-		case slices.Contains(c.order, at):
-			return llm.Invalid(fmt.Sprintf("%s[%d]", path, i), "names a target twice", "name each target once")
-		}
-		c.order = append(c.order, at)
+	c.executed = true
+	if d, has := c.ctx.Deadline(); has && !d.Before(end) {
+		c.owner = llm.BoundExecution
+	}
+	if err := deadline.Check(c.ctx); err != nil && c.ctx.Err() == nil {
+		return c.executionError(err)
 	}
 	return nil
 }
 
-// prefer moves the preferred target to the front: the named one, else who wrote the last assistant message.
-func (c *call) prefer() error {
-	at := -1
-	if name := c.req.Route.Prefer; name != "" {
-		if at = c.chain.index(name); at < 0 {
-			return unknownTarget("route.prefer", name, c.chain.names())
-		}
-	} else if len(c.req.Route.Only) == 0 {
-		at = c.lastAuthor()
+func (c *call) executionError(err error) *llm.Error {
+	return &llm.Error{
+		Kind: llm.ErrDeadlineExceeded, Code: "EXECUTION_DEADLINE_EXCEEDED", Bound: llm.BoundExecution,
+		Stopped: llm.StopDeadline, NotSent: true, Err: err,
 	}
-	if i := slices.Index(c.order, at); i > 0 {
-		copy(c.order[1:i+1], c.order[:i])
-		c.order[0] = at
-	}
-	return nil
 }
 
-func (c *call) lastAuthor() int {
-	for i := len(c.req.Messages) - 1; i >= 0; i-- {
-		m := &c.req.Messages[i]
-		if m.Role != llm.RoleAssistant || m.From == (llm.ModelRef{}) {
-			continue
-		}
-		return slices.IndexFunc(c.order, func(at int) bool { return c.chain.targets[at].Model == m.From })
-	}
-	return -1
-}
-
-func (c *Chain) index(name string) int {
-	return slices.IndexFunc(c.targets, func(t Target) bool { return t.Name == name })
-}
-
-func (c *Chain) names() []string {
-	names := make([]string, len(c.targets))
-	for i := range c.targets {
-		names[i] = c.targets[i].Name
-	}
-	return names
-}
-
-// run asks one target after the other. It is the one loop of the package.
+// run is the one loop: retry and fallback alike. It picks a target, asks it, and judges what came.
 func (c *call) run() (*llm.Response, error) {
+	defer c.release()
 	now := c.start
-	for turn, at := range c.order {
-		left, bound := c.left(now)
-		if stop := c.stopBefore(turn, left, bound); stop != "" {
-			return c.fail(stop, c.order[turn:])
-		}
-		t := &c.chain.targets[at]
-		if w := t.Can.ContextWindow; w > 0 && w <= c.tooSmall {
-			c.skipped = append(c.skipped, llm.Skip{Target: t.Name, Why: llm.SkipUnsupported})
-			continue
-		}
-		limit := policy.Share(left, c.limits.Attempt, c.minimum, len(c.order)-turn)
-		a := attempt{call: c, target: t, now: now}
-		resp, err := a.run(limit, left, bound)
+	for {
+		a, resp, err := c.turn(now)
 		switch {
+		case a == nil:
+			if err != nil {
+				return c.fail(err.Stopped)
+			}
 		case a.sinkErr != nil:
 			if resp == nil { // it says at least who was asked
 				resp = &llm.Response{}
 			}
-			return c.answer(resp, t), a.sinkErr
+			return c.answer(resp, a), a.sinkErr
 		case err == nil:
-			return c.answer(resp, t), nil
-		}
-		c.failed(err)
-		if stop := a.stopAfter(err.Kind); stop != "" {
-			c.partial = resp
-			return c.fail(stop, nil)
-		}
-		if err.Kind == llm.ErrContextTooLong { // only a larger window can help
-			c.tooSmall = max(c.tooSmall, t.Can.ContextWindow)
+			return c.answer(resp, a), nil
+		default:
+			if stop := c.failed(a, err); stop != "" {
+				c.partial = resp
+				return c.fail(stop)
+			}
 		}
 		now = time.Now()
 	}
-	return c.fail(llm.StopTargets, nil)
+}
+
+// turn asks one target. The attempt is nil when none was asked: to look again after a sleep, or, with an
+// error that only says why, because the call is over.
+func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
+	if h := c.pending; h != nil {
+		c.pending = nil
+		return h.await()
+	}
+	elapsed := now.Sub(c.start)
+	left, bound := c.left(elapsed, now)
+	if stop := c.stopBefore(left, bound); stop != "" {
+		return nil, nil, &llm.Error{Stopped: stop}
+	}
+	at, sleep, unfit := policy.Pick(c.slots, c.wait, elapsed, left, c.minimum)
+	resort := false
+	if at < 0 {
+		if at = c.resort(); at >= 0 {
+			resort = true
+		} else {
+			var late bool
+			at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.minimum)
+			unfit = unfit || late
+		}
+	}
+	switch {
+	case at < 0:
+		return nil, nil, &llm.Error{Stopped: c.whyNone(unfit, bound)}
+	case !c.pay(at, resort):
+		return nil, nil, nil
+	case sleep > 0:
+		c.sleep(sleep)
+		return nil, nil, nil
+	}
+	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at), now: now}
+	if !resort {
+		permit, err := c.chain.breakers.Allow(a.member.Name)
+		if err != nil {
+			a.slot.Refused = true
+			return nil, nil, nil
+		}
+		a.permit = permit
+	}
+	c.passOver(at)
+	limits := policy.Shorten(c.limits, a.member.Limits)
+	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, policy.Live(c.slots, at, c.usable))
+	return a.run(limits, left, bound)
+}
+
+func (c *call) member(slot int) *member { return &c.chain.members[c.slots[slot].Target] }
+
+// wait is what a slot waits for beside its own back-off; below 0 it is refused.
+func (c *call) wait(slot int) time.Duration {
+	if !c.usable(slot) {
+		return -1
+	}
+	return 0
+}
+
+func (c *call) usable(slot int) bool {
+	m := c.member(slot)
+	if c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
+		return false
+	}
+	d, _ := m.cooled()
+	return d <= 0
+}
+
+// waitCooling is wait for a target that is left alone for a while: when there is no other, it is waited for.
+func (c *call) waitCooling(slot int) time.Duration {
+	m := c.member(slot)
+	d, _ := m.cooled()
+	if d <= 0 || d > longestWait || c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
+		return -1
+	}
+	return d
+}
+
+// resort chooses the last resort when every target is refused: one that was not asked in this call and whose
+// breaker is open or probing, the least failed of them. -1: none.
+func (c *call) resort() int {
+	if c.lastResort || c.plan.NoLastResort || len(c.slots) < 2 {
+		return -1
+	}
+	best, score := -1, 0.0
+	for i := range c.slots {
+		s, m := &c.slots[i], c.member(i)
+		d, _ := m.cooled()
+		if s.Dead || s.Tries > 0 || d > 0 || m.tokens.Left() == 0 {
+			continue
+		}
+		if at := c.chain.breakers.Status(m.Name).Score; best < 0 || at < score {
+			best, score = i, at
+		}
+	}
+	return best
+}
+
+// pay takes the retry tokens for the next try of a slot. Without them there is no retry.
+func (c *call) pay(slot int, resort bool) bool {
+	s, cost := &c.slots[slot], c.slots[slot].Cost()
+	if resort {
+		c.lastResort, cost = true, policy.ResortCost
+	}
+	if s.Paid >= cost {
+		return true
+	}
+	if !c.member(slot).tokens.Take(cost - s.Paid) {
+		if !resort {
+			s.Dead, c.stop = true, llm.StopRetryTokens
+		}
+		return false
+	}
+	s.Paid = cost
+	return true
+}
+
+// release gives back what was taken and not used, and lets a second target go.
+func (c *call) release() {
+	if c.pending != nil {
+		c.pending.drop()
+	}
+	for i := range c.slots {
+		if s := &c.slots[i]; s.Paid > 0 {
+			c.member(i).tokens.Return(s.Paid)
+			s.Paid = 0
+		}
+	}
+}
+
+func (c *call) sleep(d time.Duration) {
+	begun := time.Now()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	}
+	c.waited += time.Since(begun)
 }
 
 // left is the time to the nearest end of the call, and whose end that is.
-func (c *call) left(now time.Time) (time.Duration, llm.Bound) {
-	left, bound := c.total-now.Sub(c.start), llm.BoundTotal
+func (c *call) left(elapsed time.Duration, now time.Time) (time.Duration, llm.Bound) {
+	left, bound := c.total-elapsed, llm.BoundTotal
 	if !c.deadline.IsZero() {
 		if d := c.deadline.Sub(now); d <= left {
-			left, bound = d, llm.BoundCaller
+			left, bound = d, c.owner
 		}
 	}
 	return left, bound
 }
 
-// stopBefore says why the turn-th attempt must not be started, "" if it may.
-func (c *call) stopBefore(turn int, left time.Duration, bound llm.Bound) llm.StopReason {
+// stopBefore says why no further attempt may be started, "" if one may.
+func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 	switch {
 	case c.ctx.Err() != nil:
 		c.failure = c.callerError()
@@ -226,96 +291,34 @@ func (c *call) stopBefore(turn int, left time.Duration, bound llm.Bound) llm.Sto
 			return llm.StopFinal
 		}
 		return llm.StopDeadline
-	case turn == 0 && left > 0, left >= c.minimum && left > 0:
-		if c.limits.Tries > 0 && turn >= c.limits.Tries {
-			return llm.StopTries
-		}
-		return ""
-	case c.failure == nil: // a deadline that has passed, but whose timer has not fired yet
-		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: llm.BoundCaller, NotSent: true}
+	case left <= 0 && c.failure == nil: // a deadline that has passed, but whose timer has not fired yet
+		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: c.owner, NotSent: true}
 		return llm.StopDeadline
-	case bound == llm.BoundCaller:
-		return llm.StopDeadline
-	default:
+	case len(c.attempts) == 0 && left > 0, left >= c.minimum && left > 0:
+	case bound == llm.BoundTotal:
 		return llm.StopTotal
+	default:
+		return llm.StopDeadline
 	}
+	if c.executed {
+		if err := deadline.Check(c.ctx); err != nil {
+			if c.failure == nil {
+				c.failure = c.executionError(err)
+			}
+			return llm.StopDeadline
+		}
+	}
+	if c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+		return llm.StopTries
+	}
+	return ""
 }
 
 func (c *call) callerError() *llm.Error {
 	v := policy.Judge(c.ctx.Err(), false, "", nil)
-	return &llm.Error{Kind: v.Kind, Bound: v.Bound, NotSent: true, Err: context.Cause(c.ctx)}
-}
-
-// failed takes a failure into account: the last one is reported, but a target that can never work does not
-// hide another's passing fault.
-func (c *call) failed(err *llm.Error) {
-	if err.RetryAfter > 0 {
-		if at := time.Now().Add(err.RetryAfter); c.retry.IsZero() || at.Before(c.retry) {
-			c.retry = at
-		}
-	}
-	if c.failure != nil && c.failure.Kind.Transient() {
-		switch err.Kind {
-		case llm.ErrAuth, llm.ErrNotFound, llm.ErrUnsupported, llm.ErrCircuitOpen:
-			return
-		default:
-		}
-	}
-	c.failure = err
-}
-
-// fail ends the call with its failure and the whole trail. untried are targets whose turn never came.
-func (c *call) fail(stop llm.StopReason, untried []int) (*llm.Response, error) {
-	e := *c.failure
-	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
-	if !c.retry.IsZero() {
-		e.RetryAfter = max(time.Until(c.retry), 0)
-	}
-	if stop == llm.StopDeadline || stop == llm.StopTotal {
-		for _, at := range untried {
-			c.skipped = append(c.skipped, llm.Skip{Target: c.chain.targets[at].Name, Why: llm.SkipNoTime})
-		}
-	}
-	return e.Partial, c.describe(&e)
-}
-
-// describe adds what the call knows to an error.
-func (c *call) describe(err error) error {
-	e, ok := err.(*llm.Error) //nolint:errorlint // only errors made here come here
-	if !ok {
-		return err
-	}
-	e.Operation, e.Attempts, e.Skipped = c.req.Operation, c.attempts, c.skipped
-	for i := range c.attempts {
-		e.NotSent = e.NotSent && c.attempts[i].NotSent
+	e := &llm.Error{Kind: v.Kind, NotSent: true, Err: context.Cause(c.ctx)}
+	if v.Bound != "" {
+		e.Bound = c.owner
 	}
 	return e
-}
-
-// answer adds what the call knows to an answer.
-func (c *call) answer(resp *llm.Response, t *Target) *llm.Response {
-	resp.Target = t.Name
-	if t.Model != (llm.ModelRef{}) { // the name under which this chain finds the author of a message again
-		resp.Model, resp.Message.From = t.Model, t.Model
-	}
-	resp.Attempts, resp.Skipped = c.attempts, c.skipped
-	resp.Warnings = append(resp.Warnings, c.warnings...)
-	return resp
-}
-
-// judgeAnswer says what is wrong with an answer, nil if it can be used.
-func (c *call) judgeAnswer(resp *llm.Response) *llm.Error {
-	switch {
-	case resp == nil:
-		return &llm.Error{Kind: llm.ErrBadOutput, Code: "no_response"}
-	case len(resp.Message.Parts) == 0 && resp.Finish != llm.FinishLength:
-		return &llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer"}
-	case c.req.Output != nil && len(resp.Message.ToolCalls()) == 0 && !json.Valid([]byte(resp.Text())):
-		return &llm.Error{Kind: llm.ErrBadOutput, Code: "output_is_no_json"}
-	case c.req.Accept != nil:
-		if err := c.req.Accept(resp); err != nil {
-			return &llm.Error{Kind: llm.ErrBadOutput, Code: "not_accepted", Err: err}
-		}
-	}
-	return nil
 }

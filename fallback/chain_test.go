@@ -77,6 +77,7 @@ func TestCall(t *testing.T) {
 	hang, ok := llmtest.Hang(), llmtest.Text("ok")
 	tests := []struct {
 		name     string
+		once     bool          // no retries
 		deadline time.Duration // the caller's; 0: none
 		cancel   time.Duration // the caller cancels then; 0: never
 		targets  []fallback.Target
@@ -113,13 +114,13 @@ func TestCall(t *testing.T) {
 		{
 			name:    "without a deadline all hanging end as a timeout",
 			targets: []fallback.Target{target("a", hang), target("b", hang), target("c", hang)},
-			kind:    llm.ErrTimeout, bound: llm.BoundAttempt, stopped: llm.StopTargets,
+			kind:    llm.ErrTimeout, bound: llm.BoundAttempt, stopped: llm.StopTotal,
 			trail: "a:timeout(attempt)@30s b:timeout(attempt)@30s c:timeout(attempt)@30s", took: 90 * s,
 		},
 		{
 			name: "the total ends the call", request: func(r *llm.Request) { r.Limits.Total = 40 * s; r.Limits.Attempt = 39 * s },
 			targets: []fallback.Target{target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(39*s-1)), target("b", hang), target("c", hang)},
-			kind:    llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTargets,
+			kind:    llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTotal,
 			trail: "a:timeout(attempt)@13.333333333s b:timeout(attempt)@13.333333333s c:timeout(total)@13.333333334s", took: 40 * s,
 		},
 		{
@@ -141,8 +142,8 @@ func TestCall(t *testing.T) {
 			kind: llm.ErrContentFiltered, stopped: llm.StopFinal, trail: "a:content_filtered@0s",
 		},
 		{
-			name: "a refused key does not hide a passing fault", targets: []fallback.Target{target("a", fail(llm.ErrUnavailable)), target("b", fail(llm.ErrAuth))},
-			kind: llm.ErrUnavailable, stopped: llm.StopTargets, trail: "a:unavailable@0s b:auth@0s",
+			name: "a refused key does not hide a passing fault", once: true, targets: []fallback.Target{target("a", fail(llm.ErrUnavailable)), target("b", fail(llm.ErrAuth))},
+			kind: llm.ErrUnavailable, stopped: llm.StopTries, trail: "a:unavailable@0s b:auth@0s",
 		},
 		{
 			name: "tries bound the whole call", request: func(r *llm.Request) { r.Limits.Tries = 2 },
@@ -207,9 +208,9 @@ func TestCall(t *testing.T) {
 			trail: "a:timeout(end)@10m0s", took: 600 * s,
 		},
 		{
-			name: "Route.Only fails rather than widen", request: func(r *llm.Request) { r.Route.Only = []string{"b"} },
+			name: "Route.Only fails rather than widen", once: true, request: func(r *llm.Request) { r.Route.Only = []string{"b"} },
 			targets: []fallback.Target{target("a", ok), target("b", fail(llm.ErrUnavailable)), target("c", ok)},
-			kind:    llm.ErrUnavailable, stopped: llm.StopTargets, trail: "b:unavailable@0s",
+			kind:    llm.ErrUnavailable, stopped: llm.StopTries, trail: "b:unavailable@0s",
 		},
 		{
 			name: "Route.Only with an unknown name is invalid", request: func(r *llm.Request) { r.Route.Only = []string{"z"} },
@@ -267,9 +268,15 @@ func TestCall(t *testing.T) {
 				if tt.request != nil {
 					tt.request(req)
 				}
-				client := llm.NewClient(chain(t, tt.targets...), nil)
+				plans := policy.Plans{}
+				if tt.once {
+					plans.Default.MaxRetries = policy.NoRetries
+				}
+				client, err := fallback.NewClient(tt.targets, &fallback.Options{Plans: plans})
+				if err != nil {
+					t.Fatal(err)
+				}
 				var resp *llm.Response
-				var err error
 				if tt.stream {
 					resp, err = client.Stream(ctx, req).Response()
 				} else {
@@ -351,8 +358,12 @@ func testRetryAfter(t *testing.T) {
 	}
 	slow := limited("b", 75*s)
 	slow.Generator = llmtest.New(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 75 * s}).After(4 * s))
-	c := chain(t, limited("a", 24*s), slow)
-	_, err := llm.NewClient(c, nil).Generate(t.Context(), triage())
+	plans := policy.Plans{Default: policy.Plan{MaxRetries: policy.NoRetries}}
+	client, err := fallback.NewClient([]fallback.Target{limited("a", 24*s), slow}, &fallback.Options{Plans: plans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Generate(t.Context(), triage())
 	e := &llm.Error{}
 	if !errors.As(err, &e) || e.RetryAfter != 20*s || e.Target != "b" || e.Status != 429 {
 		t.Errorf("got %+v", e)
@@ -572,7 +583,7 @@ func TestTheLimitThatFellIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client := llm.NewClient(chain(t, target("a", tt.step)), nil)
 			req := triage()
-			req.Limits = tt.limits
+			req.Limits, req.Limits.Tries = tt.limits, 1
 			var err error
 			if tt.stream {
 				_, err = client.Stream(t.Context(), req).Response()

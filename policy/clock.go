@@ -250,6 +250,15 @@ func (c *Clock) Stop() (fell llm.Bound) {
 	}
 }
 
+// Abort ends the attempt from any goroutine, for cause: somebody else has answered, or the call is over. No
+// limit of it can fall any more, and no event can reach the sink. It reports whether the attempt was still
+// waiting: false if a limit had fallen, it was stopped, or the sink runs.
+func (c *Clock) Abort(cause error) bool {
+	aborted := c.state.CompareAndSwap(waiting, stopped)
+	c.cancel(cause)
+	return aborted
+}
+
 // Deadline says when the attempt will be over at the latest: of a unary attempt its limit, of a stream the
 // end of the whole stream, since a header or SDK that reads it must not cut a healthy stream.
 func (c *Clock) Deadline() (time.Time, bool) {

@@ -49,14 +49,3 @@ func providerKind(err error) llm.Kind {
 		return kind
 	}
 }
-
-// Next reports whether another target should be asked after an attempt that failed with k. It is the "next"
-// column of the decision table.
-func Next(k llm.Kind) bool {
-	switch k {
-	case llm.ErrInvalid, llm.ErrContentFiltered, llm.ErrDeadlineExceeded, llm.ErrCanceled:
-		return false
-	default:
-		return true
-	}
-}

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/punctual-llm/punctual/llm"
@@ -24,9 +26,78 @@ type Plans struct {
 
 // Plan is what an operation may spend. The zero Plan is the documented default.
 type Plan struct {
-	Limits  llm.Limits
-	Targets []string // names of the targets to ask, in order; nil: all, in their order
+	Limits     llm.Limits
+	MaxRetries int // per target, after its first try; 0 is 3, NoRetries none
+	Backoff    Backoff
+	Targets    []string // names of the targets to ask, in order; nil: all, in their order
+	Hedge      Hedge
+	Watch      Watch
+	// FallbackOn are Kinds after which the next target is asked although the table says no, for example
+	// llm.ErrContentFiltered.
+	FallbackOn []llm.Kind
+	// AtMostOnce never sends again what may have been billed: no retry, no other target and no hedge unless
+	// surely nothing was sent.
+	AtMostOnce bool
+	// NoLastResort refuses a call when every target is refused. Otherwise one target whose breaker is open
+	// is asked after all.
+	NoLastResort bool
 }
+
+// NoRetries as MaxRetries asks each target once.
+const NoRetries = -1
+
+const defaultRetries = 3
+
+// Retries is how often one target may be asked again.
+func (p Plan) Retries() int {
+	switch {
+	case p.MaxRetries == 0:
+		return defaultRetries
+	case p.MaxRetries < 0:
+		return 0
+	default:
+		return p.MaxRetries
+	}
+}
+
+// Watch says whether unary calls are streamed inside, so that the limits of first content and of idle time
+// hold for them, too: a unary attempt cannot tell a target that hangs from a long answer.
+type Watch string
+
+const (
+	// WatchAuto is the default: where an attempt gets less than nine tenths of the plan's limit, on a target
+	// that is known to stream and not to be silent while it thinks.
+	WatchAuto Watch = ""
+	// WatchOn is for every target that can stream.
+	WatchOn Watch = "on"
+	// WatchOff never does.
+	WatchOff Watch = "off"
+)
+
+// On reports whether a unary attempt is streamed inside, with share of the attempt the plan gives it, on a
+// target with capabilities can.
+func (w Watch) On(share, attempt time.Duration, can *llm.Capabilities) bool {
+	switch w {
+	case WatchOff:
+		return false
+	case WatchOn:
+		return !slices.Contains(can.Lacks, "stream")
+	default:
+		return can.Streams && !can.Silent && !slices.Contains(can.Lacks, "stream") && share < attempt-attempt/10
+	}
+}
+
+// Hedge asks a second target when the first has brought no content for a while; the first content of either
+// wins. The zero Hedge is the default plan's, and there it is off.
+type Hedge struct {
+	After time.Duration // without content; p95 of what is usual is a good value. Negative: never
+	Share float64       // the calls that may be hedged, of all of the operation; 0 is 0.05
+}
+
+const defaultHedgeShare = 0.05
+
+// Limit is Share with its default filled in.
+func (h Hedge) Limit() float64 { return cmp.Or(h.Share, defaultHedgeShare) }
 
 // For returns the plan of op with the limit of an attempt filled in; what the other limits are when they are
 // 0 stands at [llm.Limits]. Zero fields of an operation's plan are the default plan's; the limit of an attempt of
@@ -40,14 +111,31 @@ func (p Plans) For(op llm.Operation) (plan Plan, known bool) {
 			plan.Limits.Attempt = builtIn
 		}
 	}
-	plan.Limits = Override(p.Default.Limits, plan.Limits)
-	if len(plan.Targets) == 0 {
-		plan.Targets = p.Default.Targets
-	}
+	plan.inherit(&p.Default)
 	if plan.Limits.Attempt == 0 {
 		plan.Limits.Attempt = defaultAttempt
 	}
 	return plan, known || op == ""
+}
+
+// inherit fills the zero fields of p with those of base.
+func (p *Plan) inherit(base *Plan) {
+	p.Limits = Override(base.Limits, p.Limits)
+	p.MaxRetries = cmp.Or(p.MaxRetries, base.MaxRetries)
+	p.Backoff.Base = cmp.Or(p.Backoff.Base, base.Backoff.Base)
+	p.Backoff.Max = cmp.Or(p.Backoff.Max, base.Backoff.Max)
+	p.Backoff.Jitter = cmp.Or(p.Backoff.Jitter, base.Backoff.Jitter)
+	p.Hedge.After = cmp.Or(p.Hedge.After, base.Hedge.After)
+	p.Hedge.Share = cmp.Or(p.Hedge.Share, base.Hedge.Share)
+	p.Watch = cmp.Or(p.Watch, base.Watch)
+	if len(p.Targets) == 0 {
+		p.Targets = base.Targets
+	}
+	if len(p.FallbackOn) == 0 {
+		p.FallbackOn = base.FallbackOn
+	}
+	p.AtMostOnce = p.AtMostOnce || base.AtMostOnce
+	p.NoLastResort = p.NoLastResort || base.NoLastResort
 }
 
 func builtInAttempt(op llm.Operation) time.Duration {
@@ -132,4 +220,36 @@ func Share(left, attempt, minimum time.Duration, live int) time.Duration {
 		live = min(live, int(left/minimum))
 	}
 	return min(attempt, max(left/time.Duration(max(live, 1)), 1)) // 0 would be no limit at all
+}
+
+// Effective is what a plan comes to, in numbers.
+type Effective struct {
+	Total      time.Duration // the call ends by then
+	Tries      int           // at most, over all targets
+	FirstShare time.Duration // limit of the first attempt
+	HangCost   time.Duration // what is lost before the second target is asked when the first one hangs; 0: there is none
+}
+
+// Effective says what the plan comes to over n targets for a caller with left until his deadline, 0 for one
+// without.
+func (p Plan) Effective(n int, left time.Duration) Effective {
+	n = max(n, 1)
+	e := Effective{Total: p.Total(n), Tries: n * (1 + p.Retries())}
+	if left > 0 {
+		e.Total = min(e.Total, left)
+	}
+	if p.Limits.Tries > 0 {
+		e.Tries = min(e.Tries, p.Limits.Tries)
+	}
+	e.FirstShare = Share(e.Total, p.Limits.Attempt, Minimum(e.Total), n)
+	if n > 1 {
+		e.HangCost = e.FirstShare
+		if f := p.Limits.FirstContent; f > 0 {
+			e.HangCost = min(e.HangCost, f)
+		}
+		if h := p.Hedge.After; h > 0 {
+			e.HangCost = min(e.HangCost, h)
+		}
+	}
+	return e
 }

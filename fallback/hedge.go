@@ -1,0 +1,302 @@
+package fallback
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-llm/punctual/breaker"
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/policy"
+)
+
+// hedge is a second target beside an attempt that brings nothing. The first attempt stays on the caller's
+// goroutine as if there were no hedge; the second has one of its own. Whoever brings content first (of a
+// unary call: an answer) claims the call. If the second does, it cancels the first, and the caller's
+// goroutine pumps its events, so the sink never leaves it. Slots, tokens and trail are touched on the
+// caller's goroutine only.
+type hedge struct {	first, second *attempt
+	timer         *time.Timer
+	claim         atomic.Int32 // nobody, theFirst or theSecond
+
+	mu      sync.Mutex
+	closed  bool // the second must not be started any more
+	running bool // it was started
+	ended   bool // its result is there
+	result  result
+
+	counted bool           // it is in the slots; of the caller's goroutine, as is over
+	over    bool           // it was dropped, or its end was taken
+	events  chan llm.Event // the second's, once it has claimed
+	taken   chan error     // what the sink said to them
+	quit    chan struct{}  // closed when nobody will pump
+	done    chan struct{}  // closed when the result is there
+}
+
+type result struct {
+	resp  *llm.Response
+	err   error
+	panic any // of the target; nil: none
+}
+
+const (
+	nobody int32 = iota
+	theFirst
+	theSecond
+)
+
+var errHedged = errors.New("fallback: another target was faster")
+
+// hedgeBudgets hold the share of calls that may be hedged, by operation.
+type hedgeBudgets map[llm.Operation]*hedgeBudget
+
+// hedgeBudget earns a share of a hedge with every call. In thousandths of a hedge.
+type hedgeBudget struct{ credit atomic.Int64 }
+
+const (
+	oneHedge   = 1000
+	mostHedges = 10 * oneHedge
+)
+
+func newHedgeBudgets(plans policy.Plans) hedgeBudgets {
+	b := hedgeBudgets{"": new(hedgeBudget)}
+	for op := range plans.Operations {
+		b[op] = new(hedgeBudget)
+	}
+	for _, one := range b {
+		one.credit.Store(oneHedge)
+	}
+	return b
+}
+
+func (b hedgeBudgets) of(op llm.Operation) *hedgeBudget {
+	if one := b[op]; one != nil {
+		return one
+	}
+	return b[""]
+}
+
+func (b *hedgeBudget) earn(share float64) {
+	if credit := b.credit.Add(int64(share * oneHedge)); credit > mostHedges {
+		b.credit.CompareAndSwap(credit, mostHedges)
+	}
+}
+
+func (b *hedgeBudget) spend() bool {
+	if b.credit.Add(-oneHedge) >= 0 {
+		return true
+	}
+	b.credit.Add(oneHedge)
+	return false
+}
+
+// arm makes ready to ask a second target beside a, nil if none is fit for it.
+func (c *call) arm(a *attempt) *hedge {
+	budget := c.chain.hedges.of(c.req.Operation)
+	if len(c.attempts) == 0 {
+		budget.earn(c.plan.Hedge.Limit())
+	}
+	after := c.plan.Hedge.After
+	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+		return nil
+	}
+	at := c.hedgeTarget(a, a.left-after)
+	if at < 0 {
+		return nil
+	}
+	h := &hedge{
+		first: a, second: &attempt{call: c, slot: &c.slots[at], member: c.member(at)},
+		events: make(chan llm.Event), taken: make(chan error), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	h.timer = time.AfterFunc(after, func() { h.fire(budget) })
+	return h
+}
+
+// hedgeTarget is the slot to hedge with: another target, not tried yet, ready now, and in good health.
+func (c *call) hedgeTarget(a *attempt, left time.Duration) int {
+	best := -1
+	for i := range c.slots {
+		s := &c.slots[i]
+		if s == a.slot || s.Dead || s.Reserve || s.Tries > 0 || left < c.minimum || !c.usable(i) {
+			continue
+		}
+		if c.chain.breakers.Status(c.member(i).Name).State == breaker.Closed {
+			best = i
+			break
+		}
+	}
+	return best
+}
+
+// fire starts the second target, on a goroutine of its own, unless the first is done.
+func (h *hedge) fire(budget *hedgeBudget) {
+	if !h.start(budget) {
+		return
+	}
+	defer h.second.call.chain.leave()
+	h.work()
+}
+
+func (h *hedge) start(budget *hedgeBudget) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a, c := h.second, h.second.call
+	if h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+		return false
+	}
+	permit, err := c.chain.breakers.Allow(a.member.Name)
+	if err != nil {
+		a.member.tokens.Return(policy.ResortCost)
+		return false
+	}
+	c.chain.running.Add(1)
+	a.permit, h.running = permit, true
+	now := time.Now()
+	left, bound := c.left(now.Sub(c.start), now)
+	limits := policy.Shorten(c.limits, a.member.Limits)
+	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
+	a.set(limits, left, bound)
+	a.begin(now)
+	return true
+}
+
+// work asks the second target. A panic of it is kept for the caller's goroutine.
+func (h *hedge) work() {
+	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}}
+	defer func() {
+		r.panic = recover()
+		a.Stop()
+		h.mu.Lock()
+		h.result, h.ended = r, true
+		h.mu.Unlock()
+		close(h.done)
+	}()
+	sink := a.sink()
+	if a.call.sink != nil {
+		sink = h.accept
+	}
+	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
+	if a.call.sink == nil && r.err == nil && a.call.judgeAnswer(r.resp) == nil && h.claim.CompareAndSwap(nobody, theSecond) {
+		h.first.Abort(errHedged)
+	}
+}
+
+// accept is the sink of the second target: its first content claims the call, and then the caller's
+// goroutine takes the events one by one.
+func (h *hedge) accept(e llm.Event) error {
+	a := h.second
+	switch {
+	case a.sinkErr != nil: // written before taken was sent
+		return a.sinkErr
+	case !content(e):
+		return nil
+	case h.claim.CompareAndSwap(nobody, theSecond):
+		h.first.Abort(errHedged)
+	case h.claim.Load() != theSecond:
+		return errHedged
+	}
+	if !a.Enter() {
+		a.refused = true
+		return errRefused
+	}
+	defer a.Leave()
+	select {
+	case h.events <- e:
+	case <-h.quit:
+		return errHedged
+	}
+	select {
+	case err := <-h.taken:
+		return err
+	case <-h.quit:
+		return errHedged
+	}
+}
+
+// claimFirst claims the call for the first target, on the caller's goroutine.
+func (h *hedge) claimFirst() bool {
+	if !h.claim.CompareAndSwap(nobody, theFirst) {
+		return h.claim.Load() == theFirst
+	}
+	h.drop()
+	return true
+}
+
+// resolve goes on when the first target is done: with its own end, or with the second one's.
+func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
+	a := h.first
+	if !h.close() {
+		return a, resp, a.end(resp, err)
+	}
+	if h.claim.Load() == theSecond {
+		a.lose(resp)
+		return h.await()
+	}
+	failure := a.end(resp, err)
+	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
+		a.call.pending = h // the second is the next attempt, if there may be one
+		return a, resp, failure
+	}
+	if failure != nil && a.sinkErr == nil && h.claim.Load() == theSecond {
+		a.call.pending = h
+		return a, resp, failure
+	}
+	h.drop()
+	return a, resp, failure
+}
+
+// close lets the second not be started any more. It reports whether it was.
+func (h *hedge) close() (running bool) {
+	h.timer.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	return h.running
+}
+
+// await pumps the second target's events, and ends with its end.
+func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
+	a := h.second
+	h.count()
+	defer h.drop() // when the sink panics
+	defer a.leave()
+	for {
+		select {
+		case e := <-h.events:
+			h.taken <- a.deliver(e)
+		case <-h.done:
+			h.over = true
+			if p := h.result.panic; p != nil {
+				panic(p)
+			}
+			failure := a.end(h.result.resp, h.result.err)
+			return a, h.result.resp, failure
+		}
+	}
+}
+
+// count writes the second target into its slot, on the caller's goroutine.
+func (h *hedge) count() {
+	if !h.counted {
+		h.counted = true
+		h.second.slot.Paid += policy.ResortCost
+		h.second.count()
+	}
+}
+
+// drop lets the second target go: it is cancelled and not waited for, and stands in the trail with what it
+// may have cost.
+func (h *hedge) drop() {
+	if !h.close() || h.over {
+		return
+	}
+	h.over = true
+	close(h.quit)
+	h.second.Abort(errHedged)
+	h.count()
+	h.mu.Lock()
+	resp := h.result.resp
+	h.mu.Unlock()
+	h.second.lose(resp)
+}
