@@ -81,12 +81,16 @@ func TestREADMEShowsTheDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "```text\n1  ")
-	block, _, _ := strings.Cut(rest, "```")
 	indent := regexp.MustCompile(`(?m)^ +`) // how far a row is set in is no matter of content
-	shown, all := indent.ReplaceAllString(normalised("1  "+block), " "), indent.ReplaceAllString(string(want), " ")
-	if !found || !strings.Contains(all, shown) {
-		t.Errorf("the README shows\n%s\nwhich is not in\n%s", shown, want)
+	all := indent.ReplaceAllString(string(want), " ")
+	blocks := regexp.MustCompile("(?ms)^```text\n(\\d  .*?)^```$").FindAllStringSubmatch(string(readme), -1)
+	for _, block := range blocks {
+		if shown := indent.ReplaceAllString(normalised(block[1]), " "); !strings.Contains(all, shown) {
+			t.Errorf("the README shows\n%s\nwhich is not in\n%s", shown, want)
+		}
+	}
+	if len(blocks) < 2 {
+		t.Errorf("the README shows %d calls", len(blocks))
 	}
 }
 
