@@ -23,7 +23,8 @@ type attempt struct {
 	limits  llm.Limits
 	left    time.Duration // to the nearest end of the call
 	bound   llm.Bound     // whose end that is
-	trail   llm.Attempt
+	waited  time.Duration // before it
+	took    time.Duration
 	ctx     context.Context //nolint:containedctx // of the observers' hooks
 	hedge   *hedge          // nil unless a second target may be asked beside this one
 	watched bool            // a unary call that is streamed inside
@@ -61,14 +62,13 @@ func (a *attempt) set(limits llm.Limits, left time.Duration, bound llm.Bound) {
 	c := a.call
 	a.limits, a.left, a.bound = limits, left, bound
 	a.watched = c.sink == nil && c.plan.Watch.On(limits.Attempt, c.limits.Attempt, &a.member.Can)
-	a.trail = llm.Attempt{Target: a.member.Name, Model: a.member.Model, Limit: limits.Attempt}
 	a.member.inFlight.Add(1)
 }
 
 // count counts the attempt in, on the goroutine of the call.
 func (a *attempt) count() {
 	c := a.call
-	a.trail.Wait, c.waited = c.waited, 0
+	a.waited, c.waited = c.waited, 0
 	c.tries++
 	a.slot.Tries++
 }
@@ -76,9 +76,10 @@ func (a *attempt) count() {
 // begin tells the observers and starts the clock.
 func (a *attempt) begin(now time.Time) {
 	c := a.call
-	a.now, a.trail.Start, a.ctx = now, now, c.ctx
+	a.now, a.ctx = now, c.ctx
 	if c.observer != nil && c.observer.AttemptStart != nil {
-		if ctx := c.observer.AttemptStart(a.ctx, &a.trail); ctx != nil {
+		entry := a.entry()
+		if ctx := c.observer.AttemptStart(a.ctx, &entry); ctx != nil {
 			a.ctx = ctx
 		}
 	}
@@ -108,8 +109,10 @@ func (a *attempt) leave() {
 		weight = policy.Neutral
 	}
 	a.settle(weight, false)
-	a.trail.Kind, a.trail.Took = llm.ErrUnknown, time.Since(a.now)
-	a.tell(&llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.member.Name})
+	a.took = time.Since(a.now)
+	entry := a.entry()
+	entry.Kind = llm.ErrUnknown
+	a.tell(entry, &llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.member.Name})
 }
 
 // settle closes the account with the breaker. Only the first failure of a target within a call has weight:
@@ -212,7 +215,7 @@ func (a *attempt) deliver(e llm.Event) error {
 // used.
 func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
 	fell := a.Stop()
-	a.trail.Took = time.Since(a.now)
+	a.took = time.Since(a.now)
 	failure := a.judge(resp, err, fell)
 	a.account(fell, failure)
 	a.finish(resp, failure)
@@ -230,7 +233,7 @@ func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Erro
 	if err == nil && !errors.Is(callerErr, context.Canceled) {
 		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
 	}
-	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
+	over := !c.deadline.IsZero() && !a.now.Add(a.took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
 	switch {
 	case v.Bound == llm.BoundCaller:
@@ -269,44 +272,53 @@ func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
 	a.slot.Paid = 0
 	switch {
 	case a.sinkErr != nil:
-		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan).Weight, false)
+		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan.Plan).Weight, false)
 	case failure != nil:
-		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan), failure, a.trail.Took, c.evidence)
+		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan.Plan), failure, a.took, c.evidence)
 		a.settle(weight, wire)
-		a.member.fail(failure.Kind, a.now.Add(a.trail.Took))
+		a.member.fail(failure.Kind, a.now.Add(a.took))
 	default:
 		slow := &llm.Error{Kind: llm.ErrTimeout, Bound: fell}
 		weight := 0.0
 		if fell != "" { // the caller gets the answer, the breaker hears that it was late
-			weight, _ = policy.Weigh(policy.RuleFor(llm.ErrTimeout, false, c.plan), slow, a.trail.Took, c.evidence)
+			weight, _ = policy.Weigh(policy.RuleFor(llm.ErrTimeout, false, c.plan.Plan), slow, a.took, c.evidence)
 		}
 		a.settle(weight, false)
 		a.member.tokens.Return(max(paid, 1))
 	}
 }
 
+// entry is the attempt as the trail has it, as far as it has come.
+func (a *attempt) entry() llm.Attempt {
+	return llm.Attempt{
+		Target: a.member.Name, Model: a.member.Model, Start: a.now,
+		Wait: a.waited, Limit: a.limits.Attempt, Took: a.took,
+	}
+}
+
 // finish writes the attempt into the trail and tells the observers.
 func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
-	a.trail.FirstContent = a.FirstContent()
+	entry := a.entry()
+	entry.FirstContent = a.FirstContent()
 	if resp != nil {
-		a.trail.Usage = resp.Usage
+		entry.Usage = resp.Usage
 	}
 	var err error
 	switch {
 	case a.sinkErr != nil:
-		a.trail.Kind, err = llm.ErrCanceled, a.sinkErr
+		entry.Kind, err = llm.ErrCanceled, a.sinkErr
 	case failure != nil:
-		a.trail.Kind, a.trail.Bound, a.trail.Status = failure.Kind, failure.Bound, failure.Status
-		a.trail.RequestID, a.trail.NotSent = failure.RequestID, failure.NotSent
-		a.trail.Limit = fallenLimit(failure.Bound, a.limits)
-		a.trail.Model = cmp.Or(a.trail.Model, failure.Model)
-		failure.Target, failure.Model = a.member.Name, a.trail.Model
+		entry.Kind, entry.Bound, entry.Status = failure.Kind, failure.Bound, failure.Status
+		entry.RequestID, entry.NotSent = failure.RequestID, failure.NotSent
+		entry.Limit = fallenLimit(failure.Bound, a.limits)
+		entry.Model = cmp.Or(entry.Model, failure.Model)
+		failure.Target, failure.Model = a.member.Name, entry.Model
 		failure.Partial = nil
 		err = failure
 	case resp != nil:
-		a.trail.Model = cmp.Or(a.trail.Model, resp.Model)
+		entry.Model = cmp.Or(entry.Model, resp.Model)
 	}
-	a.tell(err)
+	a.tell(entry, err)
 }
 
 // lose ends an attempt that another was faster than. It says nothing of the target.
@@ -314,22 +326,24 @@ func (a *attempt) lose(resp *llm.Response) {
 	if a.over {
 		return
 	}
-	a.trail.Kind, a.trail.Took = llm.ErrCanceled, time.Since(a.now)
+	a.took = time.Since(a.now)
+	entry := a.entry()
+	entry.Kind = llm.ErrCanceled
 	if resp != nil {
-		a.trail.Usage = resp.Usage
+		entry.Usage = resp.Usage
 	}
 	a.settle(policy.Neutral, false)
-	a.tell(&llm.Error{Kind: llm.ErrCanceled, Code: "hedged", Target: a.member.Name, Model: a.member.Model})
+	a.tell(entry, &llm.Error{Kind: llm.ErrCanceled, Code: "hedged", Target: a.member.Name, Model: a.member.Model})
 }
 
 // tell ends the attempt for the trail and the observers.
-func (a *attempt) tell(err error) {
+func (a *attempt) tell(entry llm.Attempt, err error) {
 	a.over = true
 	a.member.inFlight.Add(-1)
 	c := a.call
-	c.attempts = append(c.attempts, a.trail)
+	c.attempts = append(c.attempts, entry)
 	if c.observer != nil && c.observer.AttemptEnd != nil {
-		c.observer.AttemptEnd(a.ctx, &a.trail, err)
+		c.observer.AttemptEnd(a.ctx, &c.attempts[len(c.attempts)-1], err)
 	}
 }
 

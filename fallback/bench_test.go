@@ -2,10 +2,12 @@ package fallback_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -26,7 +28,8 @@ func benchClients(tb testing.TB) (fake, chained, second *llm.Client) {
 	if chained, err = fallback.NewClient([]fallback.Target{bare("a", answer), bare("b"), bare("c")}, nil); err != nil {
 		tb.Fatal(err)
 	}
-	if second, err = fallback.NewClient([]fallback.Target{bare("a", fail(llm.ErrUnavailable)), bare("b", answer)}, nil); err != nil {
+	patient := &fallback.Options{Breakers: breaker.NewSet(&breaker.Options{Threshold: math.MaxInt32})} // a is to be asked each time
+	if second, err = fallback.NewClient([]fallback.Target{bare("a", fail(llm.ErrUnavailable)), bare("b", answer)}, patient); err != nil {
 		tb.Fatal(err)
 	}
 	return fake, chained, second

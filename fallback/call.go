@@ -23,7 +23,7 @@ type call struct {
 	req      *llm.Request
 	sink     llm.Sink
 	observer *llm.Observer
-	plan     policy.Plan
+	plan     *operation
 
 	start      time.Time
 	deadline   time.Time // of ctx; zero: none
@@ -50,7 +50,7 @@ type call struct {
 
 // prepare works out what the call may spend, and on which targets.
 func (c *call) prepare() error {
-	plan, known := c.chain.plans.For(c.req.Operation)
+	plan, known := c.chain.plans.of(c.req.Operation)
 	if !known {
 		c.warnings = append(c.warnings, llm.Warning{
 			Code: "unknown_operation", Field: "operation",
@@ -69,15 +69,13 @@ func (c *call) prepare() error {
 	if c.limits.Idle == 0 {
 		c.limits.Idle = policy.DefaultIdle(c.limits.Attempt)
 	}
-	plan.Limits = c.limits
-	c.total = plan.Total(len(c.slots))
+	c.total = policy.Plan{Limits: c.limits}.Total(len(c.slots))
 	budget := c.total
 	if d, ok := c.ctx.Deadline(); ok {
 		c.deadline = d
 		budget = min(budget, d.Sub(c.start))
 	}
 	c.minimum = policy.Minimum(budget)
-	c.attempts = make([]llm.Attempt, 0, len(c.slots))
 	return nil
 }
 

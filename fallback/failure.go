@@ -10,9 +10,9 @@ import (
 // failed takes a failure into account: what it means for the target, for this call and for others. It says
 // why the call is over, "" if it goes on.
 func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
-	now := a.now.Add(a.trail.Took)
+	now := a.now.Add(a.took)
 	c.remember(err, now)
-	rule := policy.RuleFor(err.Kind, a.content, c.plan)
+	rule := policy.RuleFor(err.Kind, a.content, c.plan.Plan)
 	c.cool(a.member, rule, err)
 	s := a.slot
 	for i := range c.slots {

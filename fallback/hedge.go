@@ -48,9 +48,6 @@ const (
 
 var errHedged = errors.New("fallback: another target was faster")
 
-// hedgeBudgets hold the share of calls that may be hedged, by operation.
-type hedgeBudgets map[llm.Operation]*hedgeBudget
-
 // hedgeBudget earns a share of a hedge with every call. In thousandths of a hedge.
 type hedgeBudget struct{ credit atomic.Int64 }
 
@@ -58,24 +55,6 @@ const (
 	oneHedge   = 1000
 	mostHedges = 10 * oneHedge
 )
-
-func newHedgeBudgets(plans policy.Plans) hedgeBudgets {
-	b := hedgeBudgets{"": new(hedgeBudget)}
-	for op := range plans.Operations {
-		b[op] = new(hedgeBudget)
-	}
-	for _, one := range b {
-		one.credit.Store(oneHedge)
-	}
-	return b
-}
-
-func (b hedgeBudgets) of(op llm.Operation) *hedgeBudget {
-	if one := b[op]; one != nil {
-		return one
-	}
-	return b[""]
-}
 
 func (b *hedgeBudget) earn(share float64) {
 	if credit := b.credit.Add(int64(share * oneHedge)); credit > mostHedges {
@@ -93,7 +72,7 @@ func (b *hedgeBudget) spend() bool {
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
 func (c *call) arm(a *attempt) *hedge {
-	budget := c.chain.hedges.of(c.req.Operation)
+	budget := &c.plan.hedges
 	if len(c.attempts) == 0 {
 		budget.earn(c.plan.Hedge.Limit())
 	}
