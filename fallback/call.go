@@ -76,6 +76,7 @@ func (c *call) prepare() error {
 		budget = min(budget, d.Sub(c.start))
 	}
 	c.minimum = policy.Minimum(budget)
+	c.attempts = make([]llm.Attempt, 0, min(len(c.slots), 2))
 	return nil
 }
 
@@ -164,10 +165,9 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at), now: now}
 	if !resort {
-		permit, err := c.chain.breakers.Allow(a.member.Name)
-		if err != nil {
-			a.slot.Refused = true
-			return nil, nil, nil
+		permit, refused := c.chain.breakers.Allow(a.member.Name)
+		if a.slot.Refused = refused != nil; a.slot.Refused {
+			return nil, nil, nil // look for another
 		}
 		a.permit = permit
 	}
