@@ -165,13 +165,8 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at), now: now}
-	if !resort {
-		permit, err := c.chain.breakers.Allow(a.member.Name)
-		if err != nil {
-			a.slot.Refused = true
-			return nil, nil, nil
-		}
-		a.permit = permit
+	if !resort && !a.admit() {
+		return nil, nil, nil
 	}
 	c.passOver(at)
 	limits := policy.Shorten(c.limits, a.member.Limits)

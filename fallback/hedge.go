@@ -16,7 +16,8 @@ import (
 // unary call: an answer) claims the call. If the second does, it cancels the first, and the caller's
 // goroutine pumps its events, so the sink never leaves it. Slots, tokens and trail are touched on the
 // caller's goroutine only.
-type hedge struct {	first, second *attempt
+type hedge struct {
+	first, second *attempt
 	timer         *time.Timer
 	claim         atomic.Int32 // nobody, theFirst or theSecond
 

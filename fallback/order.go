@@ -112,7 +112,7 @@ func (c *call) shuffle(slots []policy.Slot) {
 	if c.req.Session != "" {
 		h := fnv.New64a() // the same in every process: a session finds its cached prefix again
 		_, _ = io.WriteString(h, c.req.Session)
-		draw = rand.New(rand.NewPCG(h.Sum64(), 0)).IntN //nolint:gosec // a draw, no secret
+		draw = rand.New(rand.NewPCG(h.Sum64(), 0)).IntN
 	}
 	weight := func(s policy.Slot) int { return max(c.chain.members[s.Target].Weight, 1) }
 	for len(slots) > 1 {

@@ -33,8 +33,6 @@ const (
 )
 
 // rules is the decision table. A Kind that is not in it, as a later version may bring, is like ErrUnknown.
-//
-//nolint:exhaustive // the fallthrough to unknown is meant
 func rules(k llm.Kind) Rule {
 	switch k {
 	case llm.ErrInvalid, llm.ErrContentFiltered:
