@@ -38,6 +38,13 @@ type attempt struct {
 // errRefused is what a target gets for an event that came after a limit fell.
 var errRefused = errors.New("fallback: the attempt is over")
 
+// admit asks the target's breaker for its permit.
+func (a *attempt) admit() bool {
+	permit, err := a.call.chain.breakers.Allow(a.member.Name)
+	a.permit, a.slot.Refused = permit, err != nil
+	return err == nil
+}
+
 // run asks the target once. left and bound are the nearest end of the call and whose it is. It returns the
 // attempt that decided, which with a hedge may be another one: its error is nil for an answer that can be
 // used, and the Response beside an error is what the sink accepted.

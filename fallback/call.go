@@ -164,12 +164,8 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at), now: now}
-	if !resort {
-		permit, refused := c.chain.breakers.Allow(a.member.Name)
-		if a.slot.Refused = refused != nil; a.slot.Refused {
-			return nil, nil, nil // look for another
-		}
-		a.permit = permit
+	if !resort && !a.admit() {
+		return nil, nil, nil
 	}
 	c.passOver(at)
 	limits := policy.Shorten(c.limits, a.member.Limits)
