@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -335,4 +336,28 @@ func TestNesting(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestConcurrent uses one execution from many goroutines; the race detector judges.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := deadline.With(t.Context(), 60*s, &deadline.Options{Caps: map[string]time.Duration{"plan": s}})
+	defer cancel()
+	var all sync.WaitGroup
+	warned := deadline.Warned(ctx)
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				inner, stop := deadline.With(ctx, 30*s, nil)
+				step, done, err := deadline.Step(inner, "plan", 0)
+				if err != nil || deadline.Check(step) != nil || deadline.Warned(ctx) != warned || fmt.Sprint(step) == "" {
+					t.Errorf("step: %v, check: %v", err, deadline.Check(step))
+				}
+				deadline.Warned(step)
+				done()
+				stop()
+			}
+		})
+	}
+	all.Wait()
 }

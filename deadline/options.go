@@ -53,17 +53,17 @@ func (o *Options) validate(total time.Duration) error {
 	if o.Margin > maxMargin {
 		return fmt.Errorf("Options.Margin: %v is above %v", o.Margin, maxMargin)
 	}
-	if err := below("Margin", o.Margin, total); err != nil {
+	if err := below("Options.Margin", o.Margin, total); err != nil {
 		return err
 	}
-	if err := below("FailFast", o.FailFast, total); err != nil {
+	if err := below("Options.FailFast", o.FailFast, total); err != nil {
 		return err
 	}
-	if err := below("Warn", o.Warn, total); err != nil {
+	if err := below("Options.Warn", o.Warn, total); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Caps)) {
-		if err := below(fmt.Sprintf("Caps[%q]", name), o.Caps[name], total); err != nil {
+		if err := below(fmt.Sprintf("Options.Caps[%q]", name), o.Caps[name], total); err != nil {
 			return err
 		}
 	}
@@ -74,9 +74,9 @@ func (o *Options) validate(total time.Duration) error {
 func below(field string, d, total time.Duration) error {
 	switch {
 	case d < 0:
-		return fmt.Errorf("Options.%s: %v is below zero", field, d)
+		return fmt.Errorf("%s: %v is below zero", field, d)
 	case d >= total:
-		return fmt.Errorf("Options.%s: %v is not below the total of %v (lower it or raise the total)", field, d, total)
+		return fmt.Errorf("%s: %v is not below the total of %v (lower it or raise the total)", field, d, total)
 	default:
 		return nil
 	}

@@ -25,8 +25,8 @@ func Warned(ctx context.Context) <-chan struct{} {
 		return nil
 	}
 	x.warning.once.Do(func() {
-		early, cancel := context.WithDeadline(x, x.warnAt)
-		_ = cancel // the end of x releases it
+		early, cancel := context.WithDeadline(x, x.warnAt) //nolint:gosec // G118: the end of x releases it
+		_ = cancel
 		x.warning.due = early.Done()
 	})
 	return x.warning.due
