@@ -24,6 +24,7 @@ func TestFromEnv(t *testing.T) { //nolint:paralleltest // it sets the environmen
 		{"a margin of one's own", "60", &deadline.Options{Margin: 3 * s}, 57 * s},
 		{"a margin below zero is none", "60", &deadline.Options{Margin: -s}, 60 * s},
 		{"fractions", "42.7", nil, 32*s + 700*ms},
+		{"a fraction that is not binary", "1.001", &deadline.Options{Margin: -1}, s + ms},
 		{"a fraction without a zero", "12.", nil, 2 * s},
 		{"the shortest", "1", &deadline.Options{Margin: -1}, s},
 		{"the longest", "900", nil, 890 * s},

@@ -72,8 +72,11 @@ func TestTransport(t *testing.T) {
 		equal(t, "header below one unit", do(req), "")
 		equal(t, "headers of the caller's request", len(req.Header), 1)
 
+		ctx, cancel = context.WithTimeout(t.Context(), 5*s)
+		defer cancel()
+		req = get(ctx, t, "http://callee/")
 		req.Header = nil
-		do(req)
+		equal(t, "header of a request without headers", do(req), "4")
 		if req.Header != nil {
 			t.Error("the caller's request got a header")
 		}
@@ -209,7 +212,7 @@ func TestThreeHops(t *testing.T) {
 	t.Parallel()
 	const hop = 100 * ms
 	h := &deadline.Header{Hop: hop}
-	client := &http.Client{Transport: deadline.Transport(http.DefaultTransport.(*http.Transport).Clone(), h)}
+	client := &http.Client{Transport: deadline.Transport(nil, h)}
 	defer client.CloseIdleConnections()
 	// Each service puts what it received before what the next one answers.
 	serve := func(next string) *httptest.Server {
