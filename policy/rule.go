@@ -121,6 +121,7 @@ func Weigh(r Rule, e *llm.Error, ran, evidence time.Duration) (weight float64, w
 		wire = true
 	case llm.ErrInterrupted:
 		wire = transport(e.Err)
+	default: // as the table says
 	}
 	return weight, wire
 }
