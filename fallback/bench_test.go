@@ -93,8 +93,21 @@ func TestAllocations(t *testing.T) {
 	if got := allocs(chained) - base; got > 10 {
 		t.Errorf("a first try costs %v allocations over the fake, want 10 at the most", got)
 	}
+	if got := bytesPerRun(chained, ctx, req) - bytesPerRun(fake, ctx, req); got > 1228 {
+		t.Errorf("a first try costs %d bytes over the fake, want 1.2 KB at the most", got)
+	}
 	first := allocs(chained)
 	if got := allocs(second) - first; got > 9 {
 		t.Errorf("a further target costs %v allocations, want 9 at the most", got)
 	}
+}
+
+// bytesPerRun is what a call allocates, in bytes.
+func bytesPerRun(c *llm.Client, ctx context.Context, req *llm.Request) int64 {
+	return testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			_, _ = c.Generate(ctx, req)
+		}
+	}).AllocedBytesPerOp()
 }

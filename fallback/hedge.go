@@ -72,16 +72,16 @@ func (b *hedgeBudget) spend() bool {
 }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
-func (c *call) arm(a *attempt) *hedge {
+func (c *call) arm(a *attempt, left time.Duration) *hedge {
 	budget := &c.plan.hedges
 	if len(c.attempts) == 0 {
 		budget.earn(c.plan.Hedge.Limit())
 	}
 	after := c.plan.Hedge.After
-	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && int(c.tries) >= c.limits.Tries {
 		return nil
 	}
-	at := c.hedgeTarget(a, a.left-after)
+	at := c.hedgeTarget(a, left-after)
 	if at < 0 {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	c.chain.running.Add(1)
 	a.permit, h.running = permit, true
 	now := time.Now()
-	left, bound := c.left(now.Sub(c.start), now)
+	left, bound := c.left(now.Sub(c.start))
 	limits := policy.Shorten(c.limits, a.member.Limits)
 	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
 	a.set(limits, left, bound)
