@@ -154,7 +154,7 @@ func (c *call) fail(stop llm.StopReason) (*llm.Response, error) {
 	}
 	e := *c.failure
 	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
-	if c.retry > 0 {
+	if c.retry > 0 && e.Kind.Transient() { // with any other, a retry is of no use
 		e.RetryAfter = max(c.retry-time.Since(c.start), 0)
 	}
 	for i := range c.slots {
