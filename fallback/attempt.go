@@ -52,7 +52,7 @@ func (a *attempt) run(limits llm.Limits, left time.Duration, bound llm.Bound) (*
 	if a.hedge != nil {
 		return a.hedge.resolve(resp, err)
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.now))
 	return a, resp, failure
 }
 
@@ -208,11 +208,11 @@ func (a *attempt) deliver(e llm.Event) error {
 	return err
 }
 
-// end judges the attempt, settles it and writes it into the trail. It returns nil for an answer that can be
-// used.
-func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
+// end judges the attempt, which took so long, settles it and writes it into the trail. It returns nil for an
+// answer that can be used.
+func (a *attempt) end(resp *llm.Response, err error, took time.Duration) *llm.Error {
 	fell := a.Stop()
-	a.trail.Took = time.Since(a.now)
+	a.trail.Took = took
 	failure := a.judge(resp, err, fell)
 	a.account(fell, failure)
 	a.finish(resp, failure)
@@ -227,10 +227,14 @@ func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Erro
 	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
+	over := callerErr != nil || !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	if err == nil && !errors.Is(callerErr, context.Canceled) {
-		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		bad := c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		if bad == nil || fell == "" && !over {
+			return bad
+		}
+		err = bad // what a target returns when its time is up, and no answer
 	}
-	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
 	switch {
 	case v.Bound == llm.BoundCaller:
@@ -270,6 +274,7 @@ func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
 	switch {
 	case a.sinkErr != nil:
 		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan).Weight, false)
+		a.member.tokens.Return(paid) // the target did answer
 	case failure != nil:
 		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan), failure, a.trail.Took, c.evidence)
 		a.settle(weight, wire)
@@ -310,11 +315,11 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 }
 
 // lose ends an attempt that another was faster than. It says nothing of the target.
-func (a *attempt) lose(resp *llm.Response) {
+func (a *attempt) lose(resp *llm.Response, took time.Duration) {
 	if a.over {
 		return
 	}
-	a.trail.Kind, a.trail.Took = llm.ErrCanceled, time.Since(a.now)
+	a.trail.Kind, a.trail.Took = llm.ErrCanceled, took
 	if resp != nil {
 		a.trail.Usage = resp.Usage
 	}

@@ -16,7 +16,8 @@ import (
 // unary call: an answer) claims the call. If the second does, it cancels the first, and the caller's
 // goroutine pumps its events, so the sink never leaves it. Slots, tokens and trail are touched on the
 // caller's goroutine only.
-type hedge struct {	first, second *attempt
+type hedge struct {
+	first, second *attempt
 	timer         *time.Timer
 	claim         atomic.Int32 // nobody, theFirst or theSecond
 
@@ -38,6 +39,7 @@ type result struct {
 	resp  *llm.Response
 	err   error
 	panic any // of the target; nil: none
+	took  time.Duration
 }
 
 const (
@@ -142,7 +144,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
 		return false
 	}
 	permit, err := c.chain.breakers.Allow(a.member.Name)
@@ -167,6 +169,7 @@ func (h *hedge) work() {
 	defer func() {
 		r.panic = recover()
 		a.Stop()
+		r.took = time.Since(a.now)
 		h.mu.Lock()
 		h.result, h.ended = r, true
 		h.mu.Unlock()
@@ -227,13 +230,13 @@ func (h *hedge) claimFirst() bool {
 func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
 	a := h.first
 	if !h.close() {
-		return a, resp, a.end(resp, err)
+		return a, resp, a.end(resp, err, time.Since(a.now))
 	}
 	if h.claim.Load() == theSecond {
-		a.lose(resp)
+		a.lose(resp, time.Since(a.now))
 		return h.await()
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.now))
 	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
 		return a, resp, failure
@@ -270,7 +273,7 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
-			failure := a.end(h.result.resp, h.result.err)
+			failure := a.end(h.result.resp, h.result.err, h.result.took)
 			return a, h.result.resp, failure
 		}
 	}
@@ -295,8 +298,12 @@ func (h *hedge) drop() {
 	close(h.quit)
 	h.second.Abort(errHedged)
 	h.count()
+	took := time.Since(h.second.now)
 	h.mu.Lock()
+	if h.ended {
+		took = h.result.took
+	}
 	resp := h.result.resp
 	h.mu.Unlock()
-	h.second.lose(resp)
+	h.second.lose(resp, took)
 }

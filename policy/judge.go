@@ -41,6 +41,9 @@ func providerKind(err error) llm.Kind {
 	case llm.ErrDeadlineExceeded:
 		return llm.ErrTimeout
 	case llm.ErrUnknown:
+		if e, ok := errors.AsType[*llm.Error](err); ok && e != nil {
+			err = e.Err // an Error is a net.Error itself, whatever its Kind
+		}
 		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return llm.ErrConnection
 		}
