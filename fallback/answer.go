@@ -12,6 +12,7 @@ func (c *call) answer(resp *llm.Response, a *attempt) *llm.Response {
 	if m := a.member.Model; m != (llm.ModelRef{}) { // the name under which this chain finds the author of a message again
 		resp.Model, resp.Message.From = m, m
 	}
+	a.member.learn(resp.Message.From)
 	resp.Attempts, resp.Skipped = c.answeredLast(), c.skipped
 	resp.Warnings = append(resp.Warnings, c.warnings...)
 	return resp

@@ -66,7 +66,7 @@ func scaled(d time.Duration, by float64) time.Duration { return time.Duration(fl
 // draw is uniform in [0, 1).
 func draw(r *rand.Rand) float64 {
 	if r == nil {
-		return rand.Float64() //nolint:gosec // jitter is no secret
+		return rand.Float64()
 	}
 	return r.Float64()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -42,9 +41,9 @@ func providerKind(err error) llm.Kind {
 		return llm.ErrTimeout
 	case llm.ErrUnknown:
 		if e, ok := errors.AsType[*llm.Error](err); ok && e != nil {
-			err = e.Err // an Error is a net.Error itself, whatever its Kind
+			err = e.Err // an llm.Error is a net.Error itself
 		}
-		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if transport(err) || errors.Is(err, io.EOF) {
 			return llm.ErrConnection
 		}
 		return kind
