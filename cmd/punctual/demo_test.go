@@ -51,14 +51,39 @@ func normalised(text string) string {
 	return b.String()
 }
 
+// TestDemo runs the demo twice at once, for people and for programs, and before it waits for its turn: the demo
+// takes its time, and nothing else.
 func TestDemo(t *testing.T) {
-	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), demoTime)
 	defer cancel()
-	status, stdout, stderr := command(ctx, map[string]string{"NO_COLOR": "1"}, "", "demo")
-	if status != 0 || stderr != "" {
-		t.Errorf("exit status %d, %s", status, stderr)
+	var demos sync.WaitGroup
+	run := func(ended *demoEnd, args ...string) {
+		demos.Go(func() {
+			ended.status, ended.stdout, ended.stderr = command(ctx, map[string]string{"NO_COLOR": "1"}, "", args...)
+		})
 	}
+	var text, lines demoEnd
+	run(&text, "demo")
+	run(&lines, "demo", "-json")
+	t.Parallel()
+	demos.Wait()
+	for _, ended := range []demoEnd{text, lines} {
+		if ended.status != 0 || ended.stderr != "" {
+			t.Errorf("exit status %d, %s", ended.status, ended.stderr)
+		}
+	}
+	checkDemoText(t, text.stdout)
+	checkDemoLines(t, lines.stdout)
+}
+
+// demoEnd is how a run of the demo ended.
+type demoEnd struct {
+	status         int
+	stdout, stderr string
+}
+
+func checkDemoText(t *testing.T, stdout string) {
+	t.Helper()
 	golden(t, "demo.txt", normalised(stdout))
 	if !regexp.MustCompile(`(?m)^  azure: no end yet, 2\.\d\d s of 4\.50 s$`).MatchString(stdout) {
 		t.Errorf("the call that hangs for 4.5 s has no heartbeat:\n%s", stdout)
@@ -156,17 +181,11 @@ func demoWays() []demoWay {
 	}
 }
 
-// TestDemoJSON works out anew, from the lines alone, what the demo claims: that each attempt of the client is one
-// request of its server, with the same status, the same end and the same times, that no limit was overrun, and
-// that every target was asked or passed over as the text says.
-func TestDemoJSON(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), demoTime)
-	defer cancel()
-	status, stdout, stderr := command(ctx, nil, "", "demo", "-json")
-	if status != 0 || stderr != "" {
-		t.Fatalf("exit status %d, %s", status, stderr)
-	}
+// checkDemoLines works out anew, from the lines alone, what the demo claims: that each attempt of the client is
+// one request of its server, with the same status, the same end and the same times, that no limit was overrun,
+// and that every target was asked or passed over as the text says.
+func checkDemoLines(t *testing.T, stdout string) {
+	t.Helper()
 	var attempts []demoLine // of the call that is being read
 	var epoch time.Time
 	requests := map[string]int{} // of each account: the last call has others than the rest
