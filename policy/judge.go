@@ -41,6 +41,9 @@ func providerKind(err error) llm.Kind {
 	case llm.ErrDeadlineExceeded:
 		return llm.ErrTimeout
 	case llm.ErrUnknown:
+		if _, ours := errors.AsType[*llm.Error](err); ours { // it knows what it says, and is a net.Error itself
+			return kind
+		}
 		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return llm.ErrConnection
 		}
