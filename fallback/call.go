@@ -213,7 +213,8 @@ func (c *call) resort() int {
 	for i := range c.slots {
 		s, m := &c.slots[i], c.member(i)
 		d, _ := m.cooled()
-		if s.Dead || s.Tries > 0 || d > 0 || m.tokens.Left() == 0 {
+		poor := m.tokens.Left() >= 0 && m.tokens.Left() < policy.ResortCost
+		if s.Dead || s.Tries > 0 || d > 0 || poor {
 			continue
 		}
 		if at := c.chain.breakers.Status(m.Name).Score; best < 0 || at < score {

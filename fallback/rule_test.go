@@ -116,7 +116,7 @@ func TestRule2AttemptLimit(t *testing.T) {
 				target("a", fail(llm.ErrAuth)), target("b", hang), target("c", llmtest.Text("ok")),
 			}, "10s 15s 15s", ""},
 			{"what one leaves over is the others'", 30 * s, llm.Limits{}, []fallback.Target{
-				target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrAuth}).After(4 * s)), target("b", hang), target("c", llmtest.Text("ok")),
+				target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrAuth}).After(4*s)), target("b", hang), target("c", llmtest.Text("ok")),
 			}, "10s 13s 13s", ""},
 			{"who hung counts no more", 40 * s, llm.Limits{}, []fallback.Target{target("a", hang), target("b", hang), target("c", hang)}, "13.333333333s 13.333333333s 13.333333334s", ""},
 			{"who was tried more often does not count", 40 * s, llm.Limits{}, []fallback.Target{

@@ -151,12 +151,12 @@ func TestDecisionTableOfTheCaller(t *testing.T) {
 	t.Parallel()
 	mine := errors.New("mine")
 	tests := []struct {
-		name    string
-		step    llmtest.Step
-		end     func(context.Context) (context.Context, context.CancelFunc)
-		sink    func(n int) error // of the n-th event; nil: a unary call
-		score   float64
-		kind    llm.Kind
+		name  string
+		step  llmtest.Step
+		end   func(context.Context) (context.Context, context.CancelFunc)
+		sink  func(n int) error // of the n-th event; nil: a unary call
+		score float64
+		kind  llm.Kind
 	}{
 		{name: "DeadlineExceeded after long enough", step: llmtest.Hang(), end: timeout(rest / 2), score: 1.5, kind: llm.ErrDeadlineExceeded},
 		{name: "DeadlineExceeded too soon", step: llmtest.Hang(), end: timeout(3 * s), score: 1, kind: llm.ErrDeadlineExceeded},
