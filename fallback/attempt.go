@@ -30,7 +30,8 @@ type attempt struct {
 	content bool            // something reached the caller: nothing may be sent again
 	refused bool            // an event came after a limit fell
 	inSink  bool
-	over    bool // its end was told
+	over    bool      // its end was told
+	ended   time.Time // of one that ended on a goroutine of its own; zero: it has not, or just now
 	sinkErr error
 }
 
@@ -219,11 +220,19 @@ func (a *attempt) deliver(e llm.Event) error {
 // used.
 func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
 	fell := a.Stop()
-	a.trail.Took = time.Since(a.now)
+	a.trail.Took = a.ran()
 	failure := a.judge(resp, err, fell)
 	a.account(fell, failure)
 	a.finish(resp, failure)
 	return failure
+}
+
+// ran is how long the target worked.
+func (a *attempt) ran() time.Duration {
+	if !a.ended.IsZero() {
+		return a.ended.Sub(a.now)
+	}
+	return time.Since(a.now)
 }
 
 // judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
@@ -321,7 +330,7 @@ func (a *attempt) lose(resp *llm.Response) {
 	if a.over {
 		return
 	}
-	a.trail.Kind, a.trail.Took = llm.ErrCanceled, time.Since(a.now)
+	a.trail.Kind, a.trail.Took = llm.ErrCanceled, a.ran()
 	if resp != nil {
 		a.trail.Usage = resp.Usage
 	}

@@ -310,6 +310,11 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 	return ""
 }
 
+// over reports whether the caller's context has ended, or its deadline has passed though its timer has not run.
+func (c *call) over() bool {
+	return c.ctx.Err() != nil || !c.deadline.IsZero() && !time.Now().Before(c.deadline)
+}
+
 func (c *call) callerError() *llm.Error {
 	v := policy.Judge(c.ctx.Err(), false, "", nil)
 	e := &llm.Error{Kind: v.Kind, NotSent: true, Err: context.Cause(c.ctx)}

@@ -24,7 +24,6 @@ type hedge struct {
 	mu      sync.Mutex
 	closed  bool // the second must not be started any more
 	running bool // it was started
-	ended   bool // its result is there
 	result  result
 
 	counted bool           // it is in the slots; of the caller's goroutine, as is over
@@ -36,9 +35,11 @@ type hedge struct {
 }
 
 type result struct {
-	resp  *llm.Response
-	err   error
-	panic any // of the target; nil: none
+	resp   *llm.Response
+	err    error
+	failed bool // by itself, while the caller still waited
+	ended  time.Time
+	panic  any // of the target; nil: none
 }
 
 const (
@@ -88,9 +89,11 @@ func (b *hedgeBudget) spend() bool {
 	if b.credit.Add(-oneHedge) >= 0 {
 		return true
 	}
-	b.credit.Add(oneHedge)
+	b.giveBack()
 	return false
 }
+
+func (b *hedgeBudget) giveBack() { b.credit.Add(oneHedge) }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
 func (c *call) arm(a *attempt) *hedge {
@@ -143,12 +146,17 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+	if h.closed || h.claim.Load() != nobody || !budget.spend() {
+		return false
+	}
+	if !a.member.tokens.Take(policy.ResortCost) {
+		budget.giveBack()
 		return false
 	}
 	permit, err := c.chain.breakers.Allow(a.member.Name)
 	if err != nil {
 		a.member.tokens.Return(policy.ResortCost)
+		budget.giveBack()
 		return false
 	}
 	c.chain.running.Add(1)
@@ -164,12 +172,12 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 
 // work asks the second target. A panic of it is kept for the caller's goroutine.
 func (h *hedge) work() {
-	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}}
+	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}, failed: true}
 	defer func() {
-		r.panic = recover()
+		r.panic, r.ended = recover(), time.Now()
 		a.Stop()
 		h.mu.Lock()
-		h.result, h.ended = r, true
+		h.result = r
 		h.mu.Unlock()
 		close(h.done)
 	}()
@@ -178,7 +186,11 @@ func (h *hedge) work() {
 		sink = h.accept
 	}
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
-	if a.call.sink == nil && r.err == nil && a.call.judgeAnswer(r.resp) == nil && h.claim.CompareAndSwap(nobody, theSecond) {
+	r.failed = r.err != nil && !a.call.over()
+	if a.call.sink != nil || r.err != nil {
+		return
+	}
+	if r.failed = a.call.judgeAnswer(r.resp) != nil; !r.failed && h.claim.CompareAndSwap(nobody, theSecond) {
 		h.first.Abort(errHedged)
 	}
 }
@@ -267,7 +279,7 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 		case e := <-h.events:
 			h.taken <- a.deliver(e)
 		case <-h.done:
-			h.over = true
+			h.over, a.ended = true, h.result.ended
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
@@ -287,17 +299,24 @@ func (h *hedge) count() {
 }
 
 // drop lets the second target go: it is cancelled and not waited for, and stands in the trail with what it
-// may have cost.
+// may have cost. One that had failed by then is told as that.
 func (h *hedge) drop() {
 	if !h.close() || h.over {
 		return
 	}
 	h.over = true
 	close(h.quit)
-	h.second.Abort(errHedged)
 	h.count()
 	h.mu.Lock()
-	resp := h.result.resp
+	r := h.result
 	h.mu.Unlock()
-	h.second.lose(resp)
+	a := h.second
+	if a.ended = r.ended; r.failed {
+		if failure := a.end(r.resp, r.err); failure != nil {
+			a.call.cool(a.member, policy.RuleFor(failure.Kind, false, a.call.plan), failure)
+		}
+		return
+	}
+	a.Abort(errHedged)
+	a.lose(r.resp)
 }

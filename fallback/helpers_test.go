@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -185,11 +184,4 @@ func trip(t *testing.T, set *breaker.Set, name string) {
 	if set.Status(name).State != breaker.Open {
 		t.Fatalf("the breaker of %s is not open", name)
 	}
-}
-
-// virtual runs a test in virtual time.
-func virtual(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
 }

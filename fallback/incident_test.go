@@ -103,7 +103,8 @@ func named(name string, g llm.Generator) fallback.Target {
 
 // TestTimeoutsOfAMinuteOpen: the longest calls are heard, though each lasts half of the breaker's memory.
 func TestTimeoutsOfAMinuteOpen(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var o openings
 		hanging := &provider{chance: rand.New(rand.NewPCG(1, 1)), hang: 1}
 		c := opened(t, &fallback.Options{Breakers: o.set()}, named("a", hanging), target("b", llmtest.Text("ok")))
@@ -120,7 +121,8 @@ func TestTimeoutsOfAMinuteOpen(t *testing.T) {
 
 // TestNineteenOfTwentyHangsOpen: a rare answer between the timeouts keeps nothing closed.
 func TestNineteenOfTwentyHangsOpen(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var o openings
 		c := opened(t, &fallback.Options{Breakers: o.set()}, named("a", newProvider(2, 0.95, 0)), target("b", llmtest.Text("ok")))
 		start := time.Now()
@@ -144,7 +146,8 @@ func TestNineteenOfTwentyHangsOpen(t *testing.T) {
 // says. Failures are 1 % of calls (weight 1) and hangs 0.5 % (weight ½); three of weight in a row, with
 // successes ending the row, come once in about n³ calls.
 func TestAHealthyHour(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const calls, hang, bad = 72_000, 0.005, 0.01 // an hour at 20 a second
 		var o openings
 		c := opened(t, &fallback.Options{Breakers: o.set()}, named("a", newProvider(3, hang, bad)), named("b", newProvider(4, hang, bad)))
@@ -154,10 +157,8 @@ func TestAHealthyHour(t *testing.T) {
 				failed.Add(1)
 			}
 		})
-		// A run of failures whose weights come to three: three 503s, or more results where hangs are among them.
-		// The chance that a run which begins at a given result opens is below (bad+hang)³ for it needs three at
-		// the least; the share of three 503s in it is bad³.
-		expected := calls * math.Pow(bad+hang, 3)
+		// It takes three bad results in a row at the least, and more where hangs are among them.
+		expected := float64(calls) * (bad + hang) * (bad + hang) * (bad + hang)
 		t.Logf("a healthy hour at 20 calls a second: opened %d times, at most %.2f expected; %d of %d calls failed", o.of("a"), expected, failed.Load(), calls)
 		if got := float64(o.of("a")); got > expected+3*math.Sqrt(expected) {
 			t.Errorf("opened %v times, want no more than %.2f and three deviations", got, expected)
@@ -171,7 +172,8 @@ func TestAHealthyHour(t *testing.T) {
 // TestCallersInAHurryOpenNothing: 60 % of the callers have three seconds for what takes six. That says
 // nothing of the provider.
 func TestCallersInAHurryOpenNothing(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var o openings
 		c := opened(t, &fallback.Options{Breakers: o.set()}, named("a", newProvider(5, 0, 0)))
 		var normal, refused, hurried atomic.Int64
@@ -202,7 +204,8 @@ func TestCallersInAHurryOpenNothing(t *testing.T) {
 
 // TestAPoisonRequestOpensNothing: one request that fails everywhere is one witness, however often it is tried.
 func TestAPoisonRequestOpensNothing(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var o openings
 		poisoned := func(name string) fallback.Target {
 			return named(name, llm.GeneratorFunc(func(_ context.Context, req *llm.Request, _ llm.Sink) (*llm.Response, error) {
@@ -242,7 +245,8 @@ func TestAPoisonRequestOpensNothing(t *testing.T) {
 // TestALocalCutOfTheNetwork: 200 ms without a network, with a hundred calls in flight on three targets, leave
 // nothing open for more than five seconds.
 func TestALocalCutOfTheNetwork(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var cut atomic.Bool
 		var broken sync.Mutex
 		cutting := make(chan struct{})
@@ -319,7 +323,8 @@ func TestALocalCutOfTheNetwork(t *testing.T) {
 // TestAStalledProbeGivesItsSlotBack: the probe of a half-open breaker hangs and its caller leaves. The next
 // call is the probe.
 func TestAStalledProbeGivesItsSlotBack(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		time.Sleep(331 * s)
@@ -346,7 +351,8 @@ func TestAStalledProbeGivesItsSlotBack(t *testing.T) {
 
 // TestAPanicOfAProbeGivesItsSlotBack: a permit is settled whatever happens.
 func TestAPanicOfAProbeGivesItsSlotBack(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		time.Sleep(331 * s)
@@ -366,7 +372,8 @@ func (o outcome) with(text string) outcome { o.text = text; return o }
 
 // TestOneProbeAtATime: when a breaker is due, many callers at once make one probe.
 func TestOneProbeAtATime(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		time.Sleep(331 * s)
@@ -385,7 +392,8 @@ func TestOneProbeAtATime(t *testing.T) {
 
 // TestSettleAndAllowFromManyCalls: what one call sets others read.
 func TestSettleAndAllowFromManyCalls(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := opened(t, &fallback.Options{Plans: policy.Plans{Default: policy.Plan{Hedge: policy.Hedge{After: 4 * s, Share: 1}}}},
 			named("a", newProvider(6, 0.1, 0.3)), named("b", newProvider(7, 0.2, 0.3)), named("c", newProvider(8, 0.1, 0.1)))
 		var calls sync.WaitGroup
@@ -420,7 +428,8 @@ func TestSettleAndAllowFromManyCalls(t *testing.T) {
 
 // TestTheFallbackIsReachedInTime: a primary that hangs, and a deadline as long as an attempt may take.
 func TestTheFallbackIsReachedInTime(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		for range 50 {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*s)
 			c := planned(t, exact(), target("a", llmtest.Hang()), target("b", llmtest.Text("ok").After(6*s)))
@@ -432,7 +441,8 @@ func TestTheFallbackIsReachedInTime(t *testing.T) {
 
 // TestNothingIsLeftAfterACancel: no goroutine and no timer, for unary calls, streams, watched calls and hedges.
 func TestNothingIsLeftAfterACancel(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		for _, plan := range []policy.Plan{{}, {Watch: policy.WatchOn}, {Hedge: policy.Hedge{After: s, Share: 1}}, {Backoff: policy.Backoff{Base: 9 * s}}} {
 			for _, sink := range []llm.Sink{nil, func(llm.Event) error { return nil }} {
 				for _, first := range []llmtest.Step{llmtest.Hang(), llmtest.Hang(llmtest.PhaseStream), fail(llm.ErrUnavailable)} {
@@ -455,7 +465,8 @@ func TestNothingIsLeftAfterACancel(t *testing.T) {
 
 // TestRetryAfterOfEachFormIsAFloor: however a provider asks for a rest, it gets it.
 func TestRetryAfterOfEachFormIsAFloor(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().UTC()
 		for _, header := range []map[string][]string{
 			{"Retry-After-Ms": {"7000"}},

@@ -33,7 +33,8 @@ func reloaded(t *testing.T, prev *fallback.Chain, targets ...fallback.Target) *f
 // TestReloadKeepsTheState: breaker, cool-down, tokens, last failure and generator of a target whose name and
 // fingerprint are the same live on. All else begins anew.
 func TestReloadKeepsTheState(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int32
 		busy := llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 300 * s})
 		down := fail(llm.ErrUnavailable)
@@ -76,7 +77,8 @@ func TestReloadKeepsTheState(t *testing.T) {
 
 // TestReloadForgetsTheBreakerOfWhoGoes: a target of the same name that comes back later begins anew.
 func TestReloadForgetsTheBreakerOfWhoGoes(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		a := target("a", llmtest.Text("ok"))
@@ -90,7 +92,8 @@ func TestReloadForgetsTheBreakerOfWhoGoes(t *testing.T) {
 
 // TestReloadKeepsTheQuotaGroup: the provider's quota does not change with our configuration.
 func TestReloadKeepsTheQuotaGroup(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		grouped := func(name string, steps ...llmtest.Step) fallback.Target {
 			one := target(name, steps...)
 			one.QuotaGroup = "eu"
@@ -106,7 +109,8 @@ func TestReloadKeepsTheQuotaGroup(t *testing.T) {
 // TestReloadUnderWay: a call that began before ends as it would have, and only then what has changed is
 // closed, once. Calls that come late run on the new chain.
 func TestReloadUnderWay(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int32
 		old := closer("a", "1", &closed, llmtest.Text("old").After(10*s), llmtest.Text("old again"))
 		prev := planned(t, exact(), old)
@@ -140,7 +144,8 @@ func TestReloadUnderWay(t *testing.T) {
 // TestReloadTwiceUnderWay: a call on the first of three chains keeps its target open, though the second had
 // taken it over and the third has not.
 func TestReloadTwiceUnderWay(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int32
 		first := planned(t, exact(), closer("a", "1", &closed, llmtest.Text("ok").After(10*s)))
 		running := make(chan outcome, 1)
@@ -162,7 +167,8 @@ func TestReloadTwiceUnderWay(t *testing.T) {
 
 // TestCloseWaitsForCallsOnTheChainBefore: they run on the same targets.
 func TestCloseWaitsForCallsOnTheChainBefore(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int32
 		prev := planned(t, exact(), closer("a", "1", &closed, llmtest.Text("ok").After(10*s)))
 		running := make(chan outcome, 1)
@@ -179,7 +185,8 @@ func TestCloseWaitsForCallsOnTheChainBefore(t *testing.T) {
 
 // TestReloadThatFails: the chain in use goes on as if nothing had happened.
 func TestReloadThatFails(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int32
 		prev := planned(t, exact(), closer("a", "1", &closed, llmtest.Text("ok")))
 		for _, targets := range [][]fallback.Target{nil, {{Name: "new"}}, {{Name: "a", Fingerprint: "2"}}} {
@@ -201,7 +208,8 @@ func TestReloadThatFails(t *testing.T) {
 // TestEmergencyOverReloads: what SetEmergency said holds until it says something else; what is configured
 // does not overrule it.
 func TestEmergencyOverReloads(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		retries := func(c *fallback.Chain) bool {
 			return strings.Count(ask(t.Context(), c, triage()).trail, "unavailable") > 1
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-llm/punctual/breaker"
@@ -27,7 +28,8 @@ func score(t *testing.T, set *breaker.Set, name string, weights ...float64) {
 
 // TestLastResort: one call without a permit when every target is refused.
 func TestLastResort(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ok, down := llmtest.Text("ok"), fail(llm.ErrUnavailable)
 		tests := []struct {
 			name  string
@@ -85,7 +87,8 @@ func TestLastResort(t *testing.T) {
 
 // TestLastResortIsNotForWhoWasTried: a target that this call has opened itself is no last resort.
 func TestLastResortIsNotForWhoWasTried(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		score(t, set, "a", 1, 1)
 		score(t, set, "b", 1, 1)
@@ -98,7 +101,8 @@ func TestLastResortIsNotForWhoWasTried(t *testing.T) {
 
 // TestLastResortWhileAProbeIsOut: half open with its one probe out is refused, too, and may be asked.
 func TestLastResortWhileAProbeIsOut(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		time.Sleep(331 * s)
@@ -118,7 +122,8 @@ func TestLastResortWhileAProbeIsOut(t *testing.T) {
 
 // TestLastResortPaysWithTokens: so that in an outage such calls end by themselves.
 func TestLastResortPaysWithTokens(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		score(t, set, "a", 1, 1, 1)
 		score(t, set, "b", 0.9, 0.9, 0.9, 0.9)
@@ -141,7 +146,8 @@ func TestLastResortPaysWithTokens(t *testing.T) {
 
 // TestLastResortWithoutTokens: then the call is refused.
 func TestLastResortWithoutTokens(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		trip(t, set, "b")
@@ -160,7 +166,8 @@ func TestLastResortWithoutTokens(t *testing.T) {
 
 // TestACoolingTargetIsWaitedFor: it asked for a rest, so it is no last resort; it is waited for if that fits.
 func TestACoolingTargetIsWaitedFor(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		limited := func(d time.Duration) llmtest.Step {
 			return llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: d})
 		}

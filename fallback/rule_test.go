@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-llm/punctual/breaker"
@@ -21,7 +22,8 @@ import (
 // TestRule1Total: the default is the limit of an attempt times the number of targets, two at the least and
 // three at the most. It ends as a timeout: nobody set a deadline.
 func TestRule1Total(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		hang := llmtest.Hang()
 		tests := []struct {
 			name    string
@@ -92,7 +94,8 @@ func limits(attempts []llm.Attempt) string {
 
 // TestRule2AttemptLimit: the plan's limit, the target's, or an equal share of what is left, whichever is least.
 func TestRule2AttemptLimit(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		hang := llmtest.Hang()
 		bounded := func(name string, attempt time.Duration) fallback.Target {
 			one := target(name, hang)
@@ -146,7 +149,8 @@ func TestRule2AttemptLimit(t *testing.T) {
 
 // TestRule2Minimum: where an equal share would be too short to be of use, fewer targets share.
 func TestRule2Minimum(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		plan := exact()
 		plan.Backoff.Base, plan.Backoff.Max = 15*s, 15*s
 		failThenHang := []llmtest.Step{fail(llm.ErrUnavailable), llmtest.Hang()}
@@ -171,7 +175,8 @@ func attemptsOf(resp *llm.Response, err error) []llm.Attempt {
 
 // TestRule3NothingThatCannotFinishUsefully: a sleep only if it leaves the minimum, and no attempt below it.
 func TestRule3NothingThatCannotFinishUsefully(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		down := fail(llm.ErrUnavailable)
 		slow := func(d time.Duration) llmtest.Step { return down.After(d) }
 		tests := []struct {
@@ -225,7 +230,8 @@ func TestRule3NothingThatCannotFinishUsefully(t *testing.T) {
 
 // TestRule4ExecutionDeadline: below the floor of the execution nothing is started.
 func TestRule4ExecutionDeadline(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := deadline.With(t.Context(), 100*s, nil) // the floor is 5 s
 		defer cancel()
 		one := target("a", llmtest.Text("ok").Times(2), fail(llm.ErrUnavailable).After(s), llmtest.Text("never"))
@@ -254,7 +260,8 @@ func TestRule4ExecutionDeadline(t *testing.T) {
 
 // TestRule4TheLoopStops: an execution that falls below its floor while a call runs lets it try no more.
 func TestRule4TheLoopStops(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := deadline.With(t.Context(), 60*s, nil) // the floor is 5 s
 		defer cancel()
 		c := planned(t, exact(), target("a", fail(llm.ErrUnavailable).After(6*s)), target("b", llmtest.Text("never")))
@@ -269,7 +276,8 @@ func TestRule4TheLoopStops(t *testing.T) {
 
 // TestRule4AFailureIsToldAndNotTheFloor: what went wrong is worth more than that there was no time to go on.
 func TestRule4AFailureIsToldAndNotTheFloor(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := deadline.With(t.Context(), 60*s, nil)
 		defer cancel()
 		next := target("b", llmtest.Text("never"))
@@ -286,7 +294,8 @@ func TestRule4AFailureIsToldAndNotTheFloor(t *testing.T) {
 
 // TestRule4TheCallersDeadlineIsHisOwn: within an execution a caller may have a deadline that ends sooner.
 func TestRule4TheCallersDeadlineIsHisOwn(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := planned(t, exact(), target("a", llmtest.Hang()))
 		execution, end := deadline.With(t.Context(), 20*s, nil)
 		defer end()
@@ -308,7 +317,8 @@ func TestRule4TheCallersDeadlineIsHisOwn(t *testing.T) {
 
 // TestRule5BackOff: the waits of one target, and whom they do not bind.
 func TestRule5BackOff(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		down := fail(llm.ErrUnavailable)
 		tests := []struct {
 			name  string
@@ -339,7 +349,8 @@ func TestRule5BackOff(t *testing.T) {
 
 // TestRule5Jitter: by default ±25 %, drawn anew each time.
 func TestRule5Jitter(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 50 {
 			resp, err := chain(t, target("a", fail(llm.ErrUnavailable), llmtest.Text("ok"))).Generate(t.Context(), triage(), nil)
@@ -360,7 +371,8 @@ func TestRule5Jitter(t *testing.T) {
 
 // TestRule5ServerWait: what the server asks for is a floor, and binds the one target that asks.
 func TestRule5ServerWait(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		busy := func(wait time.Duration) llmtest.Step {
 			return llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable, Status: 503, RetryAfter: wait})
 		}
@@ -403,7 +415,8 @@ func TestRule5ServerWait(t *testing.T) {
 
 // TestRule6ReserveIsUsedOnlyWhenNoOtherIsUsable: who hung or throttled is asked again only then.
 func TestRule6ReserveIsUsedOnlyWhenNoOtherIsUsable(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		down, hang, limited := fail(llm.ErrUnavailable), llmtest.Hang(), fail(llm.ErrRateLimited)
 		req := func() *llm.Request {
 			r := triage()
@@ -442,7 +455,8 @@ func TestRule6ReserveIsUsedOnlyWhenNoOtherIsUsable(t *testing.T) {
 
 // TestRule7RetryTokens: a retry on the same target costs tokens, a hand-over none.
 func TestRule7RetryTokens(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		down, limited := fail(llm.ErrUnavailable), fail(llm.ErrRateLimited)
 		tests := []struct {
 			name   string
@@ -491,7 +505,8 @@ func TestRule7RetryTokens(t *testing.T) {
 // TestRule7TokensComeBack: each first try that succeeds puts one back, and what was taken for a retry that
 // never came goes back whole.
 func TestRule7TokensComeBack(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		down := fail(llm.ErrUnavailable)
 		c := opened(t, &fallback.Options{Plans: policy.Plans{Default: exact()}, RetryTokens: 50}, target("a", down.Times(2), llmtest.Text("ok")))
 		for _, tokens := range []int{40, 41, 42} { // the second failure's 10 are spent
@@ -521,7 +536,8 @@ func TestRule7TokensComeBack(t *testing.T) {
 
 // TestRule7InAnOutageRetriesEnd: the bucket is shared by all calls, so they end by themselves.
 func TestRule7InAnOutageRetriesEnd(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		one := target("a", fail(llm.ErrUnavailable))
 		c := opened(t, &fallback.Options{Plans: policy.Plans{Default: exact()}, Breakers: breaker.NewSet(&breaker.Options{Threshold: 1000})}, one)
 		for range 100 {
@@ -535,7 +551,8 @@ func TestRule7InAnOutageRetriesEnd(t *testing.T) {
 
 // TestRule8LastResort: see resort_test.go for the rest.
 func TestRule8LastResort(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := breaker.NewSet(nil)
 		trip(t, set, "a")
 		trip(t, set, "b")
@@ -551,7 +568,8 @@ func TestRule8LastResort(t *testing.T) {
 
 // TestRule9OneCallIsOneWitness: its retries are neutral, so a poison request opens nothing.
 func TestRule9OneCallIsOneWitness(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := planned(t, exact(), target("a", fail(llm.ErrUnavailable)), target("b", fail(llm.ErrUnavailable)), target("c", fail(llm.ErrUnavailable)))
 		for call := 1; call <= 3; call++ {
 			o := ask(t.Context(), c, triage())
@@ -573,7 +591,8 @@ func TestRule9OneCallIsOneWitness(t *testing.T) {
 
 // TestRule9ASuccessIsHeard: a call that failed and then succeeded on the same target leaves it in good health.
 func TestRule9ASuccessIsHeard(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := planned(t, exact(), target("a", fail(llm.ErrUnavailable).Times(3), llmtest.Text("ok")))
 		want(t, "the fourth try", ask(t.Context(), c, triage()), outcome{
 			text: "ok", trail: "a:unavailable@0s a:unavailable@0s a:unavailable@0s a:answered@0s", took: 7 * s,
@@ -586,7 +605,8 @@ func TestRule9ASuccessIsHeard(t *testing.T) {
 
 // TestRule10Emergency: no retries and no hedges, while fallback stays.
 func TestRule10Emergency(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		down := fail(llm.ErrUnavailable)
 		plan := exact()
 		plan.Hedge = policy.Hedge{After: s, Share: 1}
@@ -607,7 +627,8 @@ func TestRule10Emergency(t *testing.T) {
 
 // TestRule11PerTargetSettings: what a target cannot carry it is not sent, and that weighs nothing.
 func TestRule11PerTargetSettings(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		small := target("small", llmtest.Text("no"))
 		small.Can = llm.Capabilities{ContextWindow: 100, MaxOutput: 50}
 		tests := []struct {
@@ -636,7 +657,8 @@ func TestRule11PerTargetSettings(t *testing.T) {
 
 // TestRule12FinalKind: the last attempt's, but what can never work does not hide what may work later.
 func TestRule12FinalKind(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		tests := []struct {
 			first, last, want llm.Kind
 		}{
@@ -674,7 +696,8 @@ func TestRule12FinalKind(t *testing.T) {
 
 // TestRule13ForeignGenerators: code that nobody has tested is left behind at its limit.
 func TestRule13ForeignGenerators(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		deaf := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
 			time.Sleep(300 * s)
 			if sink != nil {
@@ -701,7 +724,8 @@ func TestRule13ForeignGenerators(t *testing.T) {
 
 // TestRule14Accept: answers are judged inside the loop, where something can still be done about them.
 func TestRule14Accept(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		length := &llm.Response{Finish: llm.FinishLength}
 		call := llmtest.Calls(llm.ToolCall{Name: "weather"})
 		yes := func(r *llm.Request) {
@@ -746,7 +770,8 @@ func TestRule14Accept(t *testing.T) {
 
 // TestRule15Order: see route_test.go for the rest.
 func TestRule15Order(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		by := func(author string) func(*llm.Request) {
 			return func(r *llm.Request) {
 				r.Messages = append(r.Messages, llm.Message{

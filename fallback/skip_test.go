@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-llm/punctual/breaker"
@@ -34,7 +35,8 @@ func TestSkipped(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.why), func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				set := breaker.NewSet(nil)
 				if tt.opened {
 					trip(t, set, "a")
@@ -62,7 +64,8 @@ func TestSkipped(t *testing.T) {
 		})
 	}
 	t.Run(string(llm.SkipNoTime), func(t *testing.T) {
-		virtual(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*s)
 			defer cancel()
 			deaf := target("a")

@@ -6,6 +6,7 @@ import (
 	"net"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-llm/punctual/breaker"
@@ -18,10 +19,9 @@ import (
 // row is a row of the decision table as it is played through a chain. The target a fails; its breaker has a
 // score of 1 before that, so that "alive" (it falls to 0) and "neutral" (it stays) can be told apart.
 type row struct {
-	name  string
-	err   *llm.Error
-	delay time.Duration // before it fails
-	hang  bool          // it does not fail but hangs
+	name string
+	err  *llm.Error
+	hang bool // it does not fail but hangs
 
 	two    string // the trail with a second target that answers
 	one    string // the trail without one; a answers from its third request on
@@ -98,7 +98,8 @@ func TestDecisionTable(t *testing.T) {
 	t.Parallel()
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := scored(t, exact(), target("a", r.step(false)), target("b", llmtest.Text("ok")))
 				if got := ask(t.Context(), c, triage()); got.trail != r.two {
 					t.Errorf("with another target: %v, want %s", got, r.two)
@@ -133,7 +134,8 @@ func TestDecisionTableAfterContent(t *testing.T) {
 	t.Parallel()
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				next := target("b", llmtest.Text("ok"))
 				c := scored(t, exact(), target("a", r.step(true), llmtest.Text("ok")), next)
 				got := read(t.Context(), c, triage())
@@ -171,7 +173,8 @@ func TestDecisionTableOfTheCaller(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := tt.end(t.Context())
 				defer cancel()
 				next := target("b", llmtest.Text("ok"))
@@ -210,7 +213,8 @@ func cancelAfter(d time.Duration) func(context.Context) (context.Context, contex
 
 // TestRateLimitedCoolsTheQuotaGroup: until Retry-After, for all calls and for all that share the quota.
 func TestRateLimitedCoolsTheQuotaGroup(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		limited := llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 20 * s})
 		grouped := func(name, group string, steps ...llmtest.Step) fallback.Target {
 			one := target(name, steps...)
@@ -236,7 +240,8 @@ func TestRateLimitedCoolsTheQuotaGroup(t *testing.T) {
 
 // TestQuotaExceededCoolsTheQuotaGroup: for ten minutes, or as long as the provider says if that is longer.
 func TestQuotaExceededCoolsTheQuotaGroup(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		for told, cool := range map[time.Duration]time.Duration{0: 600 * s, 30 * s: 600 * s, 3600 * s: 3600 * s} {
 			a, b := target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrQuotaExceeded, RetryAfter: told})), target("b", llmtest.Text("no"))
 			a.QuotaGroup, b.QuotaGroup = "eu", "eu"
@@ -253,7 +258,8 @@ func TestQuotaExceededCoolsTheQuotaGroup(t *testing.T) {
 
 // TestAuthCoolsTheTargetAlone: a wrong key is no matter of the quota.
 func TestAuthCoolsTheTargetAlone(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		a, b := target("a", fail(llm.ErrAuth)), target("b", llmtest.Text("ok"))
 		a.QuotaGroup, b.QuotaGroup = "eu", "eu"
 		c := planned(t, exact(), a, b)
@@ -264,7 +270,8 @@ func TestAuthCoolsTheTargetAlone(t *testing.T) {
 
 // TestATargetThatIsLeftAloneIsTold: when all are, the error says why and until when.
 func TestATargetThatIsLeftAloneIsTold(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		tests := []struct {
 			name  string
 			first [2]llm.Kind
@@ -299,7 +306,8 @@ func TestATargetThatIsLeftAloneIsTold(t *testing.T) {
 
 // TestFallbackOn: Kinds of the plan go on to the next target beyond the table.
 func TestFallbackOn(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		plan := exact()
 		plan.FallbackOn = []llm.Kind{llm.ErrContentFiltered, llm.ErrInvalid}
 		for _, k := range plan.FallbackOn {
@@ -322,7 +330,8 @@ func TestFallbackOn(t *testing.T) {
 
 // TestAtMostOnce: what may have been billed is never sent again.
 func TestAtMostOnce(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		unsent := llmtest.Fail(&llm.Error{Kind: llm.ErrConnection, NotSent: true})
 		tests := []struct {
 			name  string
