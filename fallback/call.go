@@ -207,7 +207,8 @@ func (c *call) resort() int {
 	for i := range c.slots {
 		s, m := &c.slots[i], c.member(i)
 		d, _ := m.cooled()
-		if s.Dead || s.Tries > 0 || d > 0 || m.tokens.Left() == 0 {
+		poor := m.tokens.Left() >= 0 && m.tokens.Left() < policy.ResortCost
+		if s.Dead || s.Tries > 0 || d > 0 || poor {
 			continue
 		}
 		if at := c.chain.breakers.Status(m.Name).Score; best < 0 || at < score {
@@ -309,6 +310,11 @@ func (c *call) owner() llm.Bound {
 		return llm.BoundExecution
 	}
 	return llm.BoundCaller
+}
+
+// over reports whether the caller's context has ended, or its deadline has passed though its timer has not run.
+func (c *call) over() bool {
+	return c.ctx.Err() != nil || c.due != 0 && time.Since(c.start) >= c.due
 }
 
 func (c *call) callerError() *llm.Error {

@@ -24,7 +24,6 @@ type hedge struct {
 	mu      sync.Mutex
 	closed  bool // the second must not be started any more
 	running bool // it was started
-	ended   bool // its result is there
 	result  result
 
 	counted bool           // it is in the slots; of the caller's goroutine, as is over
@@ -36,10 +35,12 @@ type hedge struct {
 }
 
 type result struct {
-	resp  *llm.Response
-	err   error
-	panic any // of the target; nil: none
-	took  time.Duration
+	resp   *llm.Response
+	err    error
+	failed bool // by itself, while the caller still waited
+	panic  any  // of the target; nil: none
+	done   bool
+	took   time.Duration
 }
 
 const (
@@ -68,9 +69,11 @@ func (b *hedgeBudget) spend() bool {
 	if b.credit.Add(-oneHedge) >= 0 {
 		return true
 	}
-	b.credit.Add(oneHedge)
+	b.giveBack()
 	return false
 }
+
+func (b *hedgeBudget) giveBack() { b.credit.Add(oneHedge) }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
 func (c *call) arm(a *attempt, left time.Duration) *hedge {
@@ -123,12 +126,17 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() {
+		return false
+	}
+	if !a.member.tokens.Take(policy.ResortCost) {
+		budget.giveBack()
 		return false
 	}
 	permit, err := c.chain.breakers.Allow(a.member.Name)
 	if err != nil {
 		a.member.tokens.Return(policy.ResortCost)
+		budget.giveBack()
 		return false
 	}
 	c.chain.running.Add(1)
@@ -144,13 +152,13 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 
 // work asks the second target. A panic of it is kept for the caller's goroutine.
 func (h *hedge) work() {
-	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}}
+	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}, failed: true}
 	defer func() {
-		r.panic = recover()
+		r.panic, r.done = recover(), true
 		a.Stop()
 		r.took = time.Since(a.Start())
 		h.mu.Lock()
-		h.result, h.ended = r, true
+		h.result = r
 		h.mu.Unlock()
 		close(h.done)
 	}()
@@ -159,7 +167,11 @@ func (h *hedge) work() {
 		sink = h.accept
 	}
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
-	if a.call.sink == nil && r.err == nil && a.call.judgeAnswer(r.resp) == nil && h.claim.CompareAndSwap(nobody, theSecond) {
+	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
+	if a.call.sink != nil || r.err != nil {
+		return
+	}
+	if r.failed = a.call.judgeAnswer(r.resp) != nil; !r.failed && h.claim.CompareAndSwap(nobody, theSecond) {
 		h.first.Abort(errHedged)
 	}
 }
@@ -268,21 +280,27 @@ func (h *hedge) count() {
 }
 
 // drop lets the second target go: it is cancelled and not waited for, and stands in the trail with what it
-// may have cost.
+// may have cost. One that had failed by then is told as that.
 func (h *hedge) drop() {
 	if !h.close() || h.over {
 		return
 	}
 	h.over = true
 	close(h.quit)
-	h.second.Abort(errHedged)
 	h.count()
-	took := time.Since(h.second.Start())
+	a, took := h.second, time.Since(h.second.Start())
 	h.mu.Lock()
-	if h.ended {
-		took = h.result.took
-	}
-	resp := h.result.resp
+	r := h.result
 	h.mu.Unlock()
-	h.second.lose(resp, took)
+	if r.done {
+		took = r.took
+	}
+	if r.failed {
+		if failure := a.end(r.resp, r.err, took); failure != nil {
+			a.call.cool(a.member, policy.RuleFor(failure.Kind, false, a.call.plan.Plan), failure)
+		}
+		return
+	}
+	a.Abort(errHedged)
+	a.lose(r.resp, took)
 }

@@ -17,7 +17,7 @@ import (
 // What TestProperties has found, each as a call of its own.
 
 // hedged is a chain that asks b beside a after a second.
-func hedged(t *testing.T, a, b fallback.Target, more ...fallback.Target) *fallback.Chain {
+func hedgedChain(t *testing.T, a, b fallback.Target, more ...fallback.Target) *fallback.Chain {
 	t.Helper()
 	c, err := fallback.New(append([]fallback.Target{a, b}, more...), &fallback.Options{
 		Plans: policy.Plans{Default: policy.Plan{Hedge: policy.Hedge{After: s, Share: 1}, MaxRetries: policy.NoRetries}},
@@ -103,7 +103,7 @@ func TestCloseWaitsForCallsOnEarlierChains(t *testing.T) {
 func TestTheAnswerIsLastInTheTrail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := hedged(t, target("a", llmtest.Text("ok").After(2*s)), target("b", llmtest.Hang()))
+		c := hedgedChain(t, target("a", llmtest.Text("ok").After(2*s)), target("b", llmtest.Hang()))
 		resp, err := c.Generate(t.Context(), triage(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestTheAnswerIsLastInTheTrail(t *testing.T) {
 func TestTheTrailHasTheTimeOfTheSecondTarget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := hedged(t, target("a", llmtest.Hang()), target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(s)))
+		c := hedgedChain(t, target("a", llmtest.Hang()), target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(s)))
 		_, err := c.Generate(t.Context(), triage(), nil)
 		e, _ := errors.AsType[*llm.Error](err)
 		if got := trail(e.Attempts); got != "a:timeout(attempt)@30s b:unavailable@1s" {
@@ -132,7 +132,7 @@ func TestNoHedgeWithATargetThatCools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := target("a", llmtest.Text("ok").After(5*s))
-		c := hedged(t, slow, target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 30 * s})))
+		c := hedgedChain(t, slow, target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 30 * s})))
 		time.AfterFunc(s/2, func() {
 			req := triage()
 			req.Route.Only = []string{"b"}
@@ -157,7 +157,7 @@ func TestAHedgeThatRunsIsNotPassedOver(t *testing.T) {
 			a.Can.ContextWindow = 1000
 			return a
 		}
-		c := hedged(t, small("a", llmtest.Fail(&llm.Error{Kind: llm.ErrContextTooLong}).After(2*s)),
+		c := hedgedChain(t, small("a", llmtest.Fail(&llm.Error{Kind: llm.ErrContextTooLong}).After(2*s)),
 			small("b", llmtest.Text("ok").After(5*s)))
 		resp, err := c.Generate(t.Context(), triage(), nil)
 		if err != nil {
