@@ -185,16 +185,16 @@ func (h *hedge) accept(e llm.Event) error {
 		return a.sinkErr
 	case !content(e):
 		return nil
-	case h.claim.CompareAndSwap(nobody, theSecond):
-		h.first.Abort(errHedged)
-	case h.claim.Load() != theSecond:
-		return errHedged
-	}
-	if !a.Enter() {
+	case !a.Enter(): // before the claim: a second whose limit fell must not stop the first
 		a.refused = true
 		return errRefused
 	}
 	defer a.Leave()
+	if h.claim.CompareAndSwap(nobody, theSecond) {
+		h.first.Abort(errHedged)
+	} else if h.claim.Load() != theSecond {
+		return errHedged
+	}
 	select {
 	case h.events <- e:
 	case <-h.quit:

@@ -394,9 +394,9 @@ func (c *simCall) tryOf(a *llm.Attempt) *simTry {
 }
 
 func (c *simCall) checkError(e *llm.Error) {
-	canceled, over := errors.Is(c.ctx.Err(), context.Canceled) && c.end.Sub(c.start) >= c.Cancel && c.Cancel > 0, false
+	canceled := errors.Is(c.ctx.Err(), context.Canceled) && c.end.Sub(c.start) >= c.Cancel && c.Cancel > 0
 	d, ok := c.ctx.Deadline()
-	over = ok && !c.end.Before(d)
+	over := ok && !c.end.Before(d)
 	switch e.Kind {
 	case "":
 		c.problem("an error without a Kind")

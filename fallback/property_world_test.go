@@ -227,7 +227,7 @@ func (w *simWorld) run() {
 		})
 	}
 	for _, e := range w.sc.Events {
-		time.Sleep(w.started.Add(e.At).Sub(time.Now()))
+		time.Sleep(time.Until(w.started.Add(e.At)))
 		w.change(e.What)
 	}
 	all.Wait()
@@ -290,24 +290,19 @@ func (c *simCall) run() {
 func (c *simCall) context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), simKey{}, c))
 	undo := []func(){cancel}
-	bound := func() {
-		if c.Execution > 0 {
-			var release context.CancelFunc
-			ctx, release = deadline.With(ctx, c.Execution, nil)
-			undo = append(undo, release)
-		}
-	}
+	var release context.CancelFunc
 	if c.Used > 0 {
-		bound()
+		ctx, release = deadline.With(ctx, c.Execution, nil)
+		undo = append(undo, release)
 		time.Sleep(c.Used)
 	}
 	if c.Deadline > 0 {
-		var release context.CancelFunc
 		ctx, release = context.WithTimeout(ctx, c.Deadline)
 		undo = append(undo, release)
 	}
-	if c.Used == 0 {
-		bound()
+	if c.Execution > 0 && c.Used == 0 {
+		ctx, release = deadline.With(ctx, c.Execution, nil)
+		undo = append(undo, release)
 	}
 	if c.Cancel > 0 {
 		timer := time.AfterFunc(c.Cancel, cancel)
@@ -425,7 +420,7 @@ func (p *simProvider) close() error {
 // Generate plays the next try of the call that ctx belongs to.
 func (p *simProvider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sink) (resp *llm.Response, err error) {
 	c, _ := ctx.Value(simKey{}).(*simCall)
-	try := c.begin(p, ctx, sink)
+	try := c.begin(ctx, p, sink)
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -435,7 +430,7 @@ func (p *simProvider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sin
 	return w.play()
 }
 
-func (c *simCall) begin(p *simProvider, ctx context.Context, sink llm.Sink) *simTry {
+func (c *simCall) begin(ctx context.Context, p *simProvider, sink llm.Sink) *simTry {
 	w := c.world
 	w.mu.Lock()
 	refused := w.breakers.Wait(p.target.Name) > 0 && !w.changed[p.target.Name].Equal(time.Now())

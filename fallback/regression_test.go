@@ -180,3 +180,24 @@ func TestTokensComeBackWhenTheReaderLeaves(t *testing.T) {
 		}
 	})
 }
+
+// A second target whose limit fell has no content to win with, and must not stop the first.
+func TestASecondAfterItsLimitDoesNotStopTheFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := prompt("b", func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			<-ctx.Done()
+			return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
+		})
+		late.Limits.FirstContent = s
+		c := hedged(t, target("a", llmtest.Text("ok").After(5*s)), late)
+		text := ""
+		resp, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { text += e.Delta; return nil })
+		if err != nil || text != "ok" {
+			t.Fatalf("%q, %v", text, err)
+		}
+		if got := trail(resp.Attempts); got != "b:canceled@1s a:answered@5s" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
