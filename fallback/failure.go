@@ -105,15 +105,17 @@ func (c *call) whyNone(unfit bool, bound llm.Bound) llm.StopReason {
 
 // refusal is the error of a call whose targets were all refused: what closed the one that opens first.
 func (c *call) refusal() *llm.Error {
-	e := &llm.Error{Kind: llm.ErrCircuitOpen, NotSent: true}
-	first := time.Duration(-1)
+	e := &llm.Error{NotSent: true}
+	var first time.Duration
 	for i := range c.slots {
 		m := c.member(i)
 		d, why := m.cooled()
 		if w := c.chain.breakers.Wait(m.Name); w > d || why == "" {
 			d, why = w, llm.ErrCircuitOpen
 		}
-		if sooner := first < 0 || d < first; sooner && (why.Transient() || !e.Kind.Transient()) || why.Transient() && !e.Kind.Transient() {
+		// What passes goes before what somebody has to mend, and then what passes sooner.
+		sooner := d < first && why.Transient() == e.Kind.Transient()
+		if e.Kind == "" || sooner || why.Transient() && !e.Kind.Transient() {
 			first, e.Kind, e.Target, e.Model = d, why, m.Name, m.Model
 		}
 	}
