@@ -16,7 +16,8 @@ import (
 // unary call: an answer) claims the call. If the second does, it cancels the first, and the caller's
 // goroutine pumps its events, so the sink never leaves it. Slots, tokens and trail are touched on the
 // caller's goroutine only.
-type hedge struct {	first, second *attempt
+type hedge struct {
+	first, second *attempt
 	timer         *time.Timer
 	claim         atomic.Int32 // nobody, theFirst or theSecond
 
@@ -38,6 +39,7 @@ type result struct {
 	resp  *llm.Response
 	err   error
 	panic any // of the target; nil: none
+	took  time.Duration
 }
 
 const (
@@ -48,9 +50,6 @@ const (
 
 var errHedged = errors.New("fallback: another target was faster")
 
-// hedgeBudgets hold the share of calls that may be hedged, by operation.
-type hedgeBudgets map[llm.Operation]*hedgeBudget
-
 // hedgeBudget earns a share of a hedge with every call. In thousandths of a hedge.
 type hedgeBudget struct{ credit atomic.Int64 }
 
@@ -58,24 +57,6 @@ const (
 	oneHedge   = 1000
 	mostHedges = 10 * oneHedge
 )
-
-func newHedgeBudgets(plans policy.Plans) hedgeBudgets {
-	b := hedgeBudgets{"": new(hedgeBudget)}
-	for op := range plans.Operations {
-		b[op] = new(hedgeBudget)
-	}
-	for _, one := range b {
-		one.credit.Store(oneHedge)
-	}
-	return b
-}
-
-func (b hedgeBudgets) of(op llm.Operation) *hedgeBudget {
-	if one := b[op]; one != nil {
-		return one
-	}
-	return b[""]
-}
 
 func (b *hedgeBudget) earn(share float64) {
 	if credit := b.credit.Add(int64(share * oneHedge)); credit > mostHedges {
@@ -92,16 +73,16 @@ func (b *hedgeBudget) spend() bool {
 }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
-func (c *call) arm(a *attempt) *hedge {
-	budget := c.chain.hedges.of(c.req.Operation)
+func (c *call) arm(a *attempt, left time.Duration) *hedge {
+	budget := &c.plan.hedges
 	if len(c.attempts) == 0 {
 		budget.earn(c.plan.Hedge.Limit())
 	}
 	after := c.plan.Hedge.After
-	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && int(c.tries) >= c.limits.Tries {
 		return nil
 	}
-	at := c.hedgeTarget(a, a.left-after)
+	at := c.hedgeTarget(a, left-after)
 	if at < 0 {
 		return nil
 	}
@@ -142,7 +123,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
 		return false
 	}
 	permit, err := c.chain.breakers.Allow(a.member.Name)
@@ -153,7 +134,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	c.chain.running.Add(1)
 	a.permit, h.running = permit, true
 	now := time.Now()
-	left, bound := c.left(now.Sub(c.start), now)
+	left, bound := c.left(now.Sub(c.start))
 	limits := policy.Shorten(c.limits, a.member.Limits)
 	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
 	a.set(limits, left, bound)
@@ -167,6 +148,7 @@ func (h *hedge) work() {
 	defer func() {
 		r.panic = recover()
 		a.Stop()
+		r.took = time.Since(a.Start())
 		h.mu.Lock()
 		h.result, h.ended = r, true
 		h.mu.Unlock()
@@ -227,13 +209,13 @@ func (h *hedge) claimFirst() bool {
 func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
 	a := h.first
 	if !h.close() {
-		return a, resp, a.end(resp, err)
+		return a, resp, a.end(resp, err, time.Since(a.Start()))
 	}
 	if h.claim.Load() == theSecond {
-		a.lose(resp)
+		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.Start()))
 	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
 		return a, resp, failure
@@ -270,7 +252,7 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
-			failure := a.end(h.result.resp, h.result.err)
+			failure := a.end(h.result.resp, h.result.err, h.result.took)
 			return a, h.result.resp, failure
 		}
 	}
@@ -295,8 +277,12 @@ func (h *hedge) drop() {
 	close(h.quit)
 	h.second.Abort(errHedged)
 	h.count()
+	took := time.Since(h.second.Start())
 	h.mu.Lock()
+	if h.ended {
+		took = h.result.took
+	}
 	resp := h.result.resp
 	h.mu.Unlock()
-	h.second.lose(resp)
+	h.second.lose(resp, took)
 }

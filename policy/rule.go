@@ -33,8 +33,6 @@ const (
 )
 
 // rules is the decision table. A Kind that is not in it, as a later version may bring, is like ErrUnknown.
-//
-//nolint:exhaustive // the fallthrough to unknown is meant
 func rules(k llm.Kind) Rule {
 	switch k {
 	case llm.ErrInvalid, llm.ErrContentFiltered:
@@ -98,7 +96,6 @@ func Evidence(attempt time.Duration) time.Duration { return min(evidenceAtLeast,
 // evidence begins at evidence. wire says that the network failed and not the provider.
 func Weigh(r Rule, e *llm.Error, ran, evidence time.Duration) (weight float64, wire bool) {
 	weight = r.Weight
-	//nolint:exhaustive // the others are as the table says
 	switch e.Kind {
 	case llm.ErrTimeout:
 		// A provider's own 408 or 504 needs no evidence: it speaks of itself.
@@ -124,6 +121,7 @@ func Weigh(r Rule, e *llm.Error, ran, evidence time.Duration) (weight float64, w
 		wire = true
 	case llm.ErrInterrupted:
 		wire = transport(e.Err)
+	default: // as the table says
 	}
 	return weight, wire
 }
