@@ -190,7 +190,7 @@ func TestASecondAfterItsLimitDoesNotStopTheFirst(t *testing.T) {
 			return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
 		})
 		late.Limits.FirstContent = s
-		c := hedged(t, target("a", llmtest.Text("ok").After(5*s)), late)
+		c := hedgedChain(t, target("a", llmtest.Text("ok").After(5*s)), late)
 		text := ""
 		resp, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { text += e.Delta; return nil })
 		if err != nil || text != "ok" {
