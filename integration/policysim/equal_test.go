@@ -20,12 +20,15 @@ type equal struct {
 	breakers  *breaker.Set // nil: none
 }
 
+// notesBreaker opens as theirs: at a score of 5 on end, or of 5 in two minutes with a ratio of 0.25.
+var notesBreaker = breaker.Options{Threshold: 5, OpenFor: 30 * s}
+
 // equalShare makes the rule, with the breaker of the notes or without one.
-func (sc *scenario) equalShare(withBreaker bool) func(*testing.T, []*provider) rules {
+func (sc *scenario) equalShare(withBreaker bool) maker {
 	return func(_ *testing.T, providers []*provider) rules {
 		e := &equal{providers: providers, attempt: sc.attempt}
-		if withBreaker { // a score of 5 on end, or of 5 in two minutes with a ratio of 0.25
-			e.breakers = breaker.NewSet(&breaker.Options{Threshold: 5, OpenFor: 30 * s})
+		if withBreaker {
+			e.breakers = breaker.NewSet(&notesBreaker)
 		}
 		return e.call
 	}
@@ -81,8 +84,6 @@ func (e *equal) live(i int) int {
 	}
 	return live
 }
-
-func name(i int) string { return string(rune('a' + i)) }
 
 func (e *equal) attemptOn(ctx context.Context, i int, limit time.Duration) error {
 	var permit breaker.Permit

@@ -67,7 +67,6 @@ type provider struct {
 	calls  atomic.Int64
 
 	mu     sync.Mutex // guards what follows, the bucket of limit
-	start  time.Time
 	tokens float64
 	filled time.Time
 }
@@ -92,6 +91,7 @@ func lognormal(r *rand.Rand, median time.Duration) time.Duration {
 // something every 2 s from then on.
 func (p *provider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
 	p.calls.Add(1)
+	asked := time.Now()
 	r := ctx.Value(requestKey{}).(*request)
 	draw := draws(p.seed, r.n, p.index, r.tries[p.index])
 	r.tries[p.index]++
@@ -120,7 +120,7 @@ func (p *provider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sink) 
 		ends = begins + (total-begins)/2
 	}
 	for at := begins; ; at = min(at+2*s, ends) {
-		if wait := min(at, 2*s); !sleep(ctx, map[bool]time.Duration{true: begins, false: wait}[at == begins]) {
+		if !sleep(ctx, time.Until(asked.Add(at))) {
 			return nil, context.Cause(ctx)
 		}
 		if err := sink(llm.Event{Kind: llm.EventText, Delta: "word "}); err != nil {
@@ -202,27 +202,35 @@ func (sc *scenario) providers(seed uint64) []*provider {
 // rules answer one request, or say why not.
 type rules func(ctx context.Context) error
 
-// chain is the real thing: three targets over the providers.
-func (sc *scenario) chain(t *testing.T, providers []*provider, threshold float64, plan policy.Plan) rules {
-	t.Helper()
-	targets := make([]fallback.Target, len(providers))
-	for i, p := range providers {
-		targets[i] = fallback.Target{
-			Name: string(rune('a' + i)), Generator: p, Prompt: true, Can: llm.Capabilities{Streams: true},
+// maker makes the rules of a run inside its bubble.
+type maker = func(*testing.T, []*provider) rules
+
+// ours makes the rules of the real thing, a chain of three targets over the providers.
+func (sc *scenario) ours(breakers breaker.Options, plan policy.Plan) maker {
+	return func(t *testing.T, providers []*provider) rules {
+		t.Helper()
+		targets := make([]fallback.Target, len(providers))
+		for i, p := range providers {
+			targets[i] = fallback.Target{
+				Name: name(i), Generator: p, Prompt: true, Can: llm.Capabilities{Streams: true},
+			}
 		}
+		plan.Limits.Attempt = sc.attempt
+		c, err := fallback.New(targets, &fallback.Options{
+			Plans:    policy.Plans{Default: plan},
+			Breakers: breaker.NewSet(&breakers),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return calls(c)
 	}
-	plan.Limits.Attempt = sc.attempt
-	c, err := fallback.New(targets, &fallback.Options{
-		Plans:    policy.Plans{Default: plan},
-		Breakers: breaker.NewSet(&breaker.Options{Threshold: threshold}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return chainRules(c)
 }
 
-func chainRules(c *fallback.Chain) rules {
+func name(i int) string { return string(rune('a' + i)) }
+
+// calls are unary calls of a chain.
+func calls(c *fallback.Chain) rules {
 	req := &llm.Request{Messages: []llm.Message{llm.User("?")}}
 	return func(ctx context.Context) error {
 		_, err := c.Generate(ctx, req, nil)
@@ -230,18 +238,39 @@ func chainRules(c *fallback.Chain) rules {
 	}
 }
 
-// result is what a run came to.
+// result is what a run came to, or the mean of several.
 type result struct {
-	requests, answered int
-	late               int           // returned after their deadline
-	p50, p99           time.Duration // of all requests, the failed ones too
-	calls              float64       // per request
+	requests int
+	answered float64       // the share
+	late     int           // requests that returned after their deadline
+	p50, p99 time.Duration // of all requests, the failed ones too
+	answers  [2]time.Duration // the same of those that were answered
+	calls    float64       // per request
 }
 
-func (r result) share() float64 { return float64(r.answered) / float64(r.requests) }
+func quantiles(took []time.Duration) (p50, p99 time.Duration) {
+	if len(took) == 0 {
+		return 0, 0
+	}
+	slices.Sort(took)
+	return took[len(took)/2], took[len(took)*99/100]
+}
 
-// noise is how far a share may lie below another one by chance: three standard deviations of the difference,
-// and 0.1 points.
+func mean(all []result) (m result) {
+	n := float64(len(all))
+	for _, r := range all {
+		m.requests += r.requests
+		m.late += r.late
+		m.answered += r.answered / n
+		m.calls += r.calls / n
+		m.p50 += time.Duration(float64(r.p50) / n)
+		m.p99 += time.Duration(float64(r.p99) / n)
+	}
+	return m
+}
+
+// noise is how far a share of so many requests may lie below another by chance: three standard deviations of
+// the difference, and 0.1 points.
 func noise(share float64, requests int) float64 {
 	return 3*math.Sqrt(2*share*(1-share)/float64(requests)) + 0.001
 }
@@ -262,7 +291,7 @@ func poisson(seed uint64, rate float64) arrival {
 }
 
 // play runs n requests of a scenario by the rules that with makes, in a bubble of virtual time.
-func (sc *scenario) play(t *testing.T, seed uint64, n int, come arrival, with func(*testing.T, []*provider) rules) (res result) {
+func (sc *scenario) play(t *testing.T, seed uint64, n int, come arrival, with maker) (res result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		providers := sc.providers(seed)
@@ -284,7 +313,7 @@ func (sc *scenario) play(t *testing.T, seed uint64, n int, come arrival, with fu
 		res = result{requests: n}
 		for i := range n {
 			if answered[i] {
-				res.answered++
+				res.answered += 1 / float64(n)
 			}
 			if took[i] > sc.deadline {
 				res.late++
@@ -293,8 +322,14 @@ func (sc *scenario) play(t *testing.T, seed uint64, n int, come arrival, with fu
 		for _, p := range providers {
 			res.calls += float64(p.calls.Load()) / float64(n)
 		}
-		slices.Sort(took)
-		res.p50, res.p99 = took[n/2], took[n*99/100]
+		var good []time.Duration
+		for i, ok := range answered {
+			if ok {
+				good = append(good, took[i])
+			}
+		}
+		res.p50, res.p99 = quantiles(took)
+		res.answers[0], res.answers[1] = quantiles(good)
 	})
 	return res
 }

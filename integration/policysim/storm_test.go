@@ -1,0 +1,298 @@
+package policysim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-llm/punctual/breaker"
+	"github.com/punctual-llm/punctual/fallback"
+	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/policy"
+)
+
+const tick = 100 * time.Millisecond
+
+// crowded is a provider that takes so many requests in each tenth of a second and none in the first. The
+// others fail at once: the first of a client with first, later ones with later.
+type crowded struct {
+	perTick      int
+	first, later llm.Error
+	start        time.Time
+
+	mu       sync.Mutex
+	arrivals map[int]int // by tenth of a second
+}
+
+// Generate is one request of a client, which the context names.
+func (c *crowded) Generate(ctx context.Context, _ *llm.Request, _ llm.Sink) (*llm.Response, error) {
+	r := ctx.Value(requestKey{}).(*request)
+	c.mu.Lock()
+	at := int(time.Since(c.start) / tick)
+	c.arrivals[at]++
+	taken := at > 0 && c.arrivals[at] <= c.perTick
+	c.mu.Unlock()
+	first := r.tries[0] == 0
+	r.tries[0]++
+	switch {
+	case taken:
+		return answer(), nil
+	case first:
+		e := c.first
+		return nil, &e
+	default:
+		e := c.later
+		return nil, &e
+	}
+}
+
+// storm is what came of one: after the first tenth of a second, in which all fail.
+type storm struct {
+	peak     float64 // requests in the worst tenth of a second
+	answered float64 // the share
+	calls    float64 // per client
+	p50, p99 float64 // seconds, of the answered
+}
+
+// client makes one call.
+type client func(ctx context.Context, provider *crowded) error
+
+// play lets all clients call at once, or as come says.
+func (c *crowded) play(t *testing.T, clients int, come arrival, make func() client) (out storm) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c.start, c.arrivals = time.Now(), map[int]int{}
+		took, tries := []time.Duration{}, 0
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for n := range clients {
+			call, at, r := make(), come(n), &request{n: n}
+			all.Go(func() {
+				ctx := context.WithValue(t.Context(), requestKey{}, r)
+				if at > 0 && !sleep(ctx, at) {
+					return
+				}
+				err := call(ctx, c)
+				mu.Lock()
+				defer mu.Unlock()
+				tries += r.tries[0]
+				if err == nil {
+					took = append(took, time.Since(c.start)-at)
+				}
+			})
+		}
+		all.Wait()
+		out.answered = float64(len(took)) / float64(clients)
+		out.calls = float64(tries) / float64(clients)
+		p50, p99 := quantiles(took)
+		out.p50, out.p99 = p50.Seconds(), p99.Seconds()
+		for at, n := range c.arrivals {
+			if at > 0 {
+				out.peak = max(out.peak, float64(n))
+			}
+		}
+	})
+	return out
+}
+
+// apart are clients of a process each: a chain for every call.
+func apart(t *testing.T, plan policy.Plan, tokens int) func() client {
+	return func() client { return together(t, plan, breaker.Options{}, tokens)() }
+}
+
+// together are clients of one process: one chain for all.
+func together(t *testing.T, plan policy.Plan, breakers breaker.Options, tokens int) func() client {
+	t.Helper()
+	var c *fallback.Chain
+	via := &crowd{}
+	if plan.Limits.Attempt == 0 {
+		plan.Limits.Attempt = 1000 * s
+	}
+	var err error
+	c, err = fallback.New([]fallback.Target{{Name: "a", Generator: via, Prompt: true}}, &fallback.Options{
+		Plans: policy.Plans{Default: plan}, RetryTokens: tokens, Breakers: breaker.NewSet(&breakers),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := calls(c)
+	return func() client {
+		return func(ctx context.Context, to *crowded) error {
+			return call(context.WithValue(ctx, crowdKey{}, to))
+		}
+	}
+}
+
+// crowd passes a call on to the provider that its context names.
+type crowd struct{}
+
+type crowdKey struct{}
+
+func (crowd) Generate(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
+	return ctx.Value(crowdKey{}).(*crowded).Generate(ctx, req, sink)
+}
+
+// plain retries by itself, to check the model by figures of the notes for rules that are not ours.
+func plain(retryAfter func(d time.Duration) time.Duration) func() client {
+	return func() client {
+		return func(ctx context.Context, to *crowded) error {
+			for try := 1; ; try++ {
+				_, err := to.Generate(ctx, nil, nil)
+				if err == nil {
+					return nil
+				}
+				wait := policy.Backoff{}.Delay(try, 0, 0, nil)
+				if d := err.(*llm.Error).RetryAfter; d > 0 {
+					wait = retryAfter(d)
+				}
+				if !sleep(ctx, wait) {
+					return ctx.Err()
+				}
+			}
+		}
+	}
+}
+
+// over is the mean of several storms.
+func over(seeds int, one func() storm) (m storm) {
+	for range seeds {
+		o, n := one(), float64(seeds)
+		m.peak += o.peak / n
+		m.answered += o.answered / n
+		m.calls += o.calls / n
+		m.p50 += o.p50 / n
+		m.p99 += o.p99 / n
+	}
+	return m
+}
+
+// stormLine has the figures of the notes for one jitter: 1,000 clients at 100 requests a second: the peak,
+// calls per client, p50, p99, answered % of 4 attempts and of 6; and 20 clients at 10 a second: peak, answered
+// %, p50.
+type stormLine struct {
+	name   string
+	jitter policy.Jitter
+	large  [6]float64
+	small  [3]float64
+}
+
+func retries(n int, j policy.Jitter) policy.Plan {
+	return policy.Plan{MaxRetries: n, Backoff: policy.Backoff{Jitter: j}}
+}
+
+// TestStorm is the storm of the notes: clients that failed at the same instant, each in a process of its own.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	lines := []stormLine{
+		{"none", policy.JitterNone, [6]float64{1000, 51.5, 485, 975, 3.0, 5.0}, [3]float64{20, 15, 0}},
+		{"±25 % (default)", policy.JitterProportional, [6]float64{217, 4.35, 12.8, 27.2, 48.1, 100}, [3]float64{6.6, 96.3, 3.1}},
+		{"full", policy.JitterFull, [6]float64{194, 4.31, 5.1, 14.0, 58.6, 98.9}, [3]float64{5.2, 96.5, 1.4}},
+		{"decorrelated", policy.JitterDecorrelated, [6]float64{70, 3.16, 6.0, 17.3, 95.5, 99.97}, [3]float64{3.2, 100, 2.7}},
+	}
+	large := table{{"1,000 clients, 100 rps", "notes: peak / calls / p50 / p99", "here", "notes: ok of 4 / of 6 tries", "here"}}
+	small := table{{"20 clients, 10 rps, 4 tries", "notes: peak / ok / p50", "here", "notes' rule in one process: ok"}}
+	refused := llm.Error{Kind: llm.ErrUnavailable, Status: 503}
+	for _, l := range lines {
+		seeds := sized(20, 2)
+		if l.jitter == policy.JitterNone {
+			seeds = 1 // no chance in it
+		}
+		play := func(clients, perTick, seeds int, mk func() func() client) storm {
+			return over(seeds, func() storm {
+				return (&crowded{perTick: perTick, first: refused, later: refused}).play(t, clients, atOnce, mk())
+			})
+		}
+		own := func(plan policy.Plan, tokens int) func() func() client {
+			return func() func() client { return apart(t, plan, tokens) }
+		}
+		whole := play(1000, 10, seeds, own(retries(1000, l.jitter), -1))
+		four := play(1000, 10, seeds, own(retries(3, l.jitter), 0))
+		six := play(1000, 10, seeds, own(retries(5, l.jitter), 0))
+		few := play(20, 1, sized(200, 40), own(retries(3, l.jitter), 0))
+		one := play(20, 1, sized(200, 40), func() func() client {
+			return together(t, retries(3, l.jitter), breaker.Options{}, 0)
+		})
+		got := [6]float64{whole.peak, whole.calls, whole.p50, whole.p99, 100 * four.answered, 100 * six.answered}
+		large.add(l.name, fmt.Sprintf("%g / %g / %g / %g", l.large[0], l.large[1], l.large[2], l.large[3]),
+			fmt.Sprintf("%.0f / %.2f / %.1f / %.1f", got[0], got[1], got[2], got[3]),
+			fmt.Sprintf("%g / %g", l.large[4], l.large[5]), fmt.Sprintf("%.1f / %.1f", got[4], got[5]))
+		small.add(l.name, fmt.Sprintf("%g / %g / %g", l.small[0], l.small[1], l.small[2]),
+			fmt.Sprintf("%.1f / %.1f / %.1f", few.peak, 100*few.answered, few.p50), fmt.Sprintf("%.1f", 100*one.answered))
+		checkStorm(t, l, got, few)
+	}
+	large.print(t, "A storm: back-off 1 s, ×2, at most 10 s")
+	small.print(t, "One agent's fan-out")
+}
+
+// checkStorm allows a tenth (twice that of peaks, and in the small form), and 3 points.
+func checkStorm(t *testing.T, l stormLine, got [6]float64, few storm) {
+	t.Helper()
+	slack := 1.1
+	if !full {
+		slack = 1.2
+	}
+	for i, what := range []string{"peak", "calls", "p50", "p99"} {
+		if got[i] > l.large[i]*slack {
+			t.Errorf("%s: %s %.2f, the notes %g", l.name, what, got[i], l.large[i])
+		}
+	}
+	for i, what := range []string{"4 tries", "6 tries"} {
+		if got[4+i] < l.large[4+i]-3 {
+			t.Errorf("%s: %.1f %% answered of %s, the notes %g", l.name, got[4+i], what, l.large[4+i])
+		}
+	}
+	if few.peak > l.small[0]*slack || 100*few.answered < l.small[1]-3 {
+		t.Errorf("%s: fan-out %.1f / %.1f, the notes %v", l.name, few.peak, 100*few.answered, l.small)
+	}
+}
+
+// TestStormRetryAfter tells 1,000 clients the same wait of 5 s.
+func TestStormRetryAfter(t *testing.T) {
+	t.Parallel()
+	first := llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 5 * s}
+	later := llm.Error{Kind: llm.ErrRateLimited, Status: 429}
+	up := func(f func(time.Duration) time.Duration) func() client { return plain(f) }
+	stretch := func(by float64) func() client {
+		return up(func(d time.Duration) time.Duration {
+			return policyStretch(d, by)
+		})
+	}
+	tb := table{{"the same Retry-After of 5 s told to 1,000", "notes: peak / p50 / p99", "here"}}
+	seeds := sized(20, 2)
+	rows := []struct {
+		name   string
+		notes  []float64
+		make   func() func() client
+		come   arrival
+		bounds [3]float64
+	}{
+		{"model: exact", []float64{1000, 17.5, 32.2}, func() func() client { return stretch(0) }, atOnce, [3]float64{}},
+		{"model: × (1 + U(0, 0.25))", []float64{137, 11.6, 22.9}, func() func() client { return stretch(0.25) }, atOnce, [3]float64{}},
+		{"model: × (1 + U(0, 1))", []float64{56, 10.0, 19.9}, func() func() client { return stretch(1) }, atOnce, [3]float64{}},
+		{"ours: × (1 + U(0, 0.5)), each in its process", nil, func() func() client { return apart(t, retries(1000, ""), -1) }, atOnce, [3]float64{}},
+		{"ours, all in one process", nil, func() func() client { return together(t, retries(1000, ""), breaker.Options{}, -1) }, atOnce, [3]float64{}},
+		{"ours, one process, calls begin over 5 s", nil, func() func() client { return together(t, retries(1000, ""), breaker.Options{}, -1) },
+			func(n int) time.Duration { return time.Duration(n) * 5 * s / 1000 }, [3]float64{}},
+	}
+	for _, r := range rows {
+		got := over(seeds, func() storm {
+			return (&crowded{perTick: 10, first: first, later: later}).play(t, 1000, r.come, r.make())
+		})
+		notes := ""
+		if r.notes != nil {
+			notes = fmt.Sprintf("%g / %g / %g", r.notes[0], r.notes[1], r.notes[2])
+		}
+		tb.add(r.name, notes, fmt.Sprintf("%.0f / %.1f / %.1f (%.2f, %.1f)", got.peak, got.p50, got.p99, got.calls, 100*got.answered))
+	}
+	tb.print(t, "Retry-After")
+	_ = slices.Max[[]int]
+}
+
+func policyStretch(d time.Duration, by float64) time.Duration {
+	return time.Duration(float64(d) * (1 + by*rand.Float64()))
+}
