@@ -18,12 +18,14 @@ import (
 
 const tick = 100 * time.Millisecond
 
-// crowded is a provider that takes so many requests in each tenth of a second and none in the first. The
-// others fail at once: the first of a client with first, later ones with later.
+// crowded is a provider that takes nothing until opens, and then so many requests in each tenth of a second.
+// The others fail at once with refusal, or, if it is told, with the wait until opens.
 type crowded struct {
-	perTick      int
-	first, later llm.Error
-	start        time.Time
+	perTick int
+	opens   time.Duration
+	told    bool
+	refusal llm.Kind
+	start   time.Time
 
 	mu       sync.Mutex
 	arrivals map[int]int // by tenth of a second
@@ -31,27 +33,22 @@ type crowded struct {
 
 // Generate is one request of a client, which the context names.
 func (c *crowded) Generate(ctx context.Context, _ *llm.Request, _ llm.Sink) (*llm.Response, error) {
-	r := ctx.Value(requestKey{}).(*request)
+	ctx.Value(requestKey{}).(*request).tries[0]++
 	c.mu.Lock()
-	at := int(time.Since(c.start) / tick)
-	c.arrivals[at]++
-	taken := at > 0 && c.arrivals[at] <= c.perTick
-	c.mu.Unlock()
-	first := r.tries[0] == 0
-	r.tries[0]++
+	defer c.mu.Unlock()
+	now := time.Since(c.start)
+	c.arrivals[int(now/tick)]++
 	switch {
-	case taken:
-		return answer(), nil
-	case first:
-		e := c.first
-		return nil, &e
+	case now < c.opens && c.told:
+		return nil, &llm.Error{Kind: c.refusal, RetryAfter: c.opens - now}
+	case now < c.opens, c.arrivals[int(now/tick)] > c.perTick:
+		return nil, &llm.Error{Kind: c.refusal}
 	default:
-		e := c.later
-		return nil, &e
+		return answer(), nil
 	}
 }
 
-// storm is what came of one: after the first tenth of a second, in which all fail.
+// storm is what came of one, after the first failures.
 type storm struct {
 	peak     float64 // requests in the worst tenth of a second
 	answered float64 // the share
@@ -92,7 +89,7 @@ func (c *crowded) play(t *testing.T, clients int, come arrival, make func() clie
 		p50, p99 := quantiles(took)
 		out.p50, out.p99 = p50.Seconds(), p99.Seconds()
 		for at, n := range c.arrivals {
-			if at > 0 {
+			if at >= int(c.opens/tick) {
 				out.peak = max(out.peak, float64(n))
 			}
 		}
@@ -148,6 +145,7 @@ func plain(retryAfter func(d time.Duration) time.Duration) func() client {
 				}
 				wait := policy.Backoff{}.Delay(try, 0, 0, nil)
 				if d := err.(*llm.Error).RetryAfter; d > 0 {
+					try-- // it is not the client's own wait
 					wait = retryAfter(d)
 				}
 				if !sleep(ctx, wait) {
@@ -196,15 +194,14 @@ func TestStorm(t *testing.T) {
 	}
 	large := table{{"1,000 clients, 100 rps", "notes: peak / calls / p50 / p99", "here", "notes: ok of 4 / of 6 tries", "here"}}
 	small := table{{"20 clients, 10 rps, 4 tries", "notes: peak / ok / p50", "here", "notes' rule in one process: ok"}}
-	refused := llm.Error{Kind: llm.ErrUnavailable, Status: 503}
 	for _, l := range lines {
-		seeds := sized(20, 2)
+		seeds := sized(5, 2)
 		if l.jitter == policy.JitterNone {
 			seeds = 1 // no chance in it
 		}
 		play := func(clients, perTick, seeds int, mk func() func() client) storm {
 			return over(seeds, func() storm {
-				return (&crowded{perTick: perTick, first: refused, later: refused}).play(t, clients, atOnce, mk())
+				return (&crowded{perTick: perTick, opens: tick, refusal: llm.ErrUnavailable}).play(t, clients, atOnce, mk())
 			})
 		}
 		own := func(plan policy.Plan, tokens int) func() func() client {
@@ -213,16 +210,19 @@ func TestStorm(t *testing.T) {
 		whole := play(1000, 10, seeds, own(retries(1000, l.jitter), -1))
 		four := play(1000, 10, seeds, own(retries(3, l.jitter), 0))
 		six := play(1000, 10, seeds, own(retries(5, l.jitter), 0))
-		few := play(20, 1, sized(200, 40), own(retries(3, l.jitter), 0))
-		one := play(20, 1, sized(200, 40), func() func() client {
+		few := play(20, 1, sized(100, 30), own(retries(3, l.jitter), 0))
+		one := play(20, 1, sized(100, 30), func() func() client {
 			return together(t, retries(3, l.jitter), breaker.Options{}, 0)
+		})
+		throttled := over(sized(100, 30), func() storm {
+			return (&crowded{perTick: 1, opens: tick, refusal: llm.ErrRateLimited}).play(t, 20, atOnce, together(t, retries(3, l.jitter), breaker.Options{}, 0))
 		})
 		got := [6]float64{whole.peak, whole.calls, whole.p50, whole.p99, 100 * four.answered, 100 * six.answered}
 		large.add(l.name, fmt.Sprintf("%g / %g / %g / %g", l.large[0], l.large[1], l.large[2], l.large[3]),
 			fmt.Sprintf("%.0f / %.2f / %.1f / %.1f", got[0], got[1], got[2], got[3]),
 			fmt.Sprintf("%g / %g", l.large[4], l.large[5]), fmt.Sprintf("%.1f / %.1f", got[4], got[5]))
 		small.add(l.name, fmt.Sprintf("%g / %g / %g", l.small[0], l.small[1], l.small[2]),
-			fmt.Sprintf("%.1f / %.1f / %.1f", few.peak, 100*few.answered, few.p50), fmt.Sprintf("%.1f", 100*one.answered))
+			fmt.Sprintf("%.1f / %.1f / %.1f", few.peak, 100*few.answered, few.p50), fmt.Sprintf("%.1f, 429 %.1f", 100*one.answered, 100*throttled.answered))
 		checkStorm(t, l, got, few)
 	}
 	large.print(t, "A storm: back-off 1 s, ×2, at most 10 s")
@@ -254,8 +254,6 @@ func checkStorm(t *testing.T, l stormLine, got [6]float64, few storm) {
 // TestStormRetryAfter tells 1,000 clients the same wait of 5 s.
 func TestStormRetryAfter(t *testing.T) {
 	t.Parallel()
-	first := llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 5 * s}
-	later := llm.Error{Kind: llm.ErrRateLimited, Status: 429}
 	up := func(f func(time.Duration) time.Duration) func() client { return plain(f) }
 	stretch := func(by float64) func() client {
 		return up(func(d time.Duration) time.Duration {
@@ -263,7 +261,7 @@ func TestStormRetryAfter(t *testing.T) {
 		})
 	}
 	tb := table{{"the same Retry-After of 5 s told to 1,000", "notes: peak / p50 / p99", "here"}}
-	seeds := sized(20, 2)
+	seeds := sized(5, 2)
 	rows := []struct {
 		name   string
 		notes  []float64
@@ -281,7 +279,7 @@ func TestStormRetryAfter(t *testing.T) {
 	}
 	for _, r := range rows {
 		got := over(seeds, func() storm {
-			return (&crowded{perTick: 10, first: first, later: later}).play(t, 1000, r.come, r.make())
+			return (&crowded{perTick: 10, opens: 5 * s, told: true, refusal: llm.ErrRateLimited}).play(t, 1000, r.come, r.make())
 		})
 		notes := ""
 		if r.notes != nil {
