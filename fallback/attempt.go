@@ -58,7 +58,7 @@ func (a *attempt) run(now time.Time, limits llm.Limits, left time.Duration, boun
 	if a.hedge != nil {
 		return a.hedge.resolve(resp, err)
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.Start()))
 	return a, resp, failure
 }
 
@@ -218,11 +218,11 @@ func (a *attempt) deliver(e llm.Event) error {
 	return err
 }
 
-// end judges the attempt, settles it and writes it into the trail. It returns nil for an answer that can be
-// used.
-func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
+// end judges the attempt, which took so long, settles it and writes it into the trail. It returns nil for an
+// answer that can be used.
+func (a *attempt) end(resp *llm.Response, err error, took time.Duration) *llm.Error {
 	fell := a.Stop()
-	a.took = time.Since(a.Start())
+	a.took = took
 	failure := a.judge(resp, err, fell)
 	a.account(fell, failure)
 	a.finish(resp, failure)
@@ -237,10 +237,14 @@ func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Erro
 	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
+	over := callerErr != nil || c.due != 0 && a.Start().Add(a.took).Sub(c.start) >= c.due
 	if err == nil && !errors.Is(callerErr, context.Canceled) {
-		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		bad := c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		if bad == nil || fell == "" && !over {
+			return bad
+		}
+		err = bad // what a target returns when its time is up, and no answer
 	}
-	over := c.due != 0 && a.Start().Add(a.took).Sub(c.start) >= c.due
 	v := policy.Judge(callerErr, over, fell, err)
 	switch {
 	case v.Bound == llm.BoundCaller:
@@ -280,6 +284,7 @@ func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
 	switch {
 	case a.sinkErr != nil:
 		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan.Plan).Weight, false)
+		a.member.tokens.Return(paid) // the target did answer
 	case failure != nil:
 		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan.Plan), failure, a.took, policy.Evidence(c.plan.Limits.Attempt))
 		a.settle(weight, wire)
@@ -329,11 +334,11 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 }
 
 // lose ends an attempt that another was faster than. It says nothing of the target.
-func (a *attempt) lose(resp *llm.Response) {
+func (a *attempt) lose(resp *llm.Response, took time.Duration) {
 	if a.over {
 		return
 	}
-	a.took = time.Since(a.Start())
+	a.took = took
 	entry := a.entry()
 	entry.Kind = llm.ErrCanceled
 	if resp != nil {

@@ -80,7 +80,7 @@ func (c *call) needLarger(than int) {
 			continue
 		}
 		s.Dead = true
-		if s.Tries == 0 {
+		if s.Tries == 0 && (c.pending == nil || c.pending.second.slot != s) {
 			c.pass(s, m, llm.SkipUnsupported, 0)
 		}
 	}
