@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -99,20 +98,15 @@ func (c *crowded) play(t *testing.T, clients int, come arrival, make func() clie
 
 // apart are clients of a process each: a chain for every call.
 func apart(t *testing.T, plan policy.Plan, tokens int) func() client {
-	return func() client { return together(t, plan, breaker.Options{}, tokens)() }
+	return func() client { return together(t, plan, tokens)() }
 }
 
 // together are clients of one process: one chain for all.
-func together(t *testing.T, plan policy.Plan, breakers breaker.Options, tokens int) func() client {
+func together(t *testing.T, plan policy.Plan, tokens int) func() client {
 	t.Helper()
-	var c *fallback.Chain
-	via := &crowd{}
-	if plan.Limits.Attempt == 0 {
-		plan.Limits.Attempt = 1000 * s
-	}
-	var err error
-	c, err = fallback.New([]fallback.Target{{Name: "a", Generator: via, Prompt: true}}, &fallback.Options{
-		Plans: policy.Plans{Default: plan}, RetryTokens: tokens, Breakers: breaker.NewSet(&breakers),
+	plan.Limits.Attempt = 1000 * s
+	c, err := fallback.New([]fallback.Target{{Name: "a", Generator: crowd{}, Prompt: true}}, &fallback.Options{
+		Plans: policy.Plans{Default: plan}, RetryTokens: tokens,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,44 +186,49 @@ func TestStorm(t *testing.T) {
 		{"full", policy.JitterFull, [6]float64{194, 4.31, 5.1, 14.0, 58.6, 98.9}, [3]float64{5.2, 96.5, 1.4}},
 		{"decorrelated", policy.JitterDecorrelated, [6]float64{70, 3.16, 6.0, 17.3, 95.5, 99.97}, [3]float64{3.2, 100, 2.7}},
 	}
-	large := table{{"1,000 clients, 100 rps", "notes: peak / calls / p50 / p99", "here", "notes: ok of 4 / of 6 tries", "here"}}
-	small := table{{"20 clients, 10 rps, 4 tries", "notes: peak / ok / p50", "here", "notes' rule in one process: ok"}}
+	large := table{{"1,000 clients, 100 rps", "notes: peak / calls / p50 s / p99 s", "here", "notes: answered of 4 tries / of 6", "here"}}
+	small := table{{
+		"20 clients, 10 rps, 4 tries", "notes: peak / answered / p50 s", "here, a process each",
+		"one process, 429: answered", "one process, 503: answered",
+	}}
 	for _, l := range lines {
-		seeds := sized(5, 2)
+		seeds := sized(5, 1)
 		if l.jitter == policy.JitterNone {
 			seeds = 1 // no chance in it
 		}
-		play := func(clients, perTick, seeds int, mk func() func() client) storm {
+		play := func(clients, perTick, seeds int, refusal llm.Kind, mk func() func() client) storm {
 			return over(seeds, func() storm {
-				return (&crowded{perTick: perTick, opens: tick, refusal: llm.ErrUnavailable}).play(t, clients, atOnce, mk())
+				return (&crowded{perTick: perTick, opens: tick, refusal: refusal}).play(t, clients, atOnce, mk())
 			})
 		}
-		own := func(plan policy.Plan, tokens int) func() func() client {
-			return func() func() client { return apart(t, plan, tokens) }
+		own := func(n, tokens int) func() func() client {
+			return func() func() client { return apart(t, retries(n, l.jitter), tokens) }
 		}
-		whole := play(1000, 10, seeds, own(retries(1000, l.jitter), -1))
-		four := play(1000, 10, seeds, own(retries(3, l.jitter), 0))
-		six := play(1000, 10, seeds, own(retries(5, l.jitter), 0))
-		few := play(20, 1, sized(100, 30), own(retries(3, l.jitter), 0))
-		one := play(20, 1, sized(100, 30), func() func() client {
-			return together(t, retries(3, l.jitter), breaker.Options{}, 0)
-		})
-		throttled := over(sized(100, 30), func() storm {
-			return (&crowded{perTick: 1, opens: tick, refusal: llm.ErrRateLimited}).play(t, 20, atOnce, together(t, retries(3, l.jitter), breaker.Options{}, 0))
-		})
+		shared := func() func() client { return together(t, retries(3, l.jitter), 0) }
+		whole := play(1000, 10, seeds, llm.ErrUnavailable, own(1000, -1))
+		four := play(1000, 10, seeds, llm.ErrUnavailable, own(3, 0))
+		six := play(1000, 10, seeds, llm.ErrUnavailable, own(5, 0))
+		few := play(20, 1, sized(100, 30), llm.ErrUnavailable, own(3, 0))
+		throttled := play(20, 1, sized(100, 30), llm.ErrRateLimited, shared)
+		failing := play(20, 1, sized(100, 30), llm.ErrUnavailable, shared)
 		got := [6]float64{whole.peak, whole.calls, whole.p50, whole.p99, 100 * four.answered, 100 * six.answered}
-		large.add(l.name, fmt.Sprintf("%g / %g / %g / %g", l.large[0], l.large[1], l.large[2], l.large[3]),
+		large.add(
+			l.name, fmt.Sprintf("%g / %g / %g / %g", l.large[0], l.large[1], l.large[2], l.large[3]),
 			fmt.Sprintf("%.0f / %.2f / %.1f / %.1f", got[0], got[1], got[2], got[3]),
-			fmt.Sprintf("%g / %g", l.large[4], l.large[5]), fmt.Sprintf("%.1f / %.1f", got[4], got[5]))
-		small.add(l.name, fmt.Sprintf("%g / %g / %g", l.small[0], l.small[1], l.small[2]),
-			fmt.Sprintf("%.1f / %.1f / %.1f", few.peak, 100*few.answered, few.p50), fmt.Sprintf("%.1f, 429 %.1f", 100*one.answered, 100*throttled.answered))
+			fmt.Sprintf("%g %% / %g %%", l.large[4], l.large[5]), fmt.Sprintf("%.1f %% / %.1f %%", got[4], got[5]),
+		)
+		small.add(
+			l.name, fmt.Sprintf("%g / %g %% / %g", l.small[0], l.small[1], l.small[2]),
+			fmt.Sprintf("%.1f / %.1f %% / %.1f", few.peak, 100*few.answered, few.p50),
+			fmt.Sprintf("%.1f %%", 100*throttled.answered), fmt.Sprintf("%.1f %%", 100*failing.answered),
+		)
 		checkStorm(t, l, got, few)
 	}
-	large.print(t, "A storm: back-off 1 s, ×2, at most 10 s")
-	small.print(t, "One agent's fan-out")
+	large.print(t, "A storm: all fail at t = 0; back-off 1 s, ×2, at most 10 s")
+	small.print(t, "The fan-out of one agent")
 }
 
-// checkStorm allows a tenth (twice that of peaks, and in the small form), and 3 points.
+// checkStorm allows a tenth, in the small form two, and 3 points.
 func checkStorm(t *testing.T, l stormLine, got [6]float64, few storm) {
 	t.Helper()
 	slack := 1.1
@@ -242,55 +241,49 @@ func checkStorm(t *testing.T, l stormLine, got [6]float64, few storm) {
 		}
 	}
 	for i, what := range []string{"4 tries", "6 tries"} {
-		if got[4+i] < l.large[4+i]-3 {
+		if got[4+i] < l.large[4+i]-float64(sized(3, 8)) {
 			t.Errorf("%s: %.1f %% answered of %s, the notes %g", l.name, got[4+i], what, l.large[4+i])
 		}
 	}
-	if few.peak > l.small[0]*slack || 100*few.answered < l.small[1]-3 {
+	if few.peak > l.small[0]*slack || 100*few.answered < l.small[1]-float64(sized(3, 8)) {
 		t.Errorf("%s: fan-out %.1f / %.1f, the notes %v", l.name, few.peak, 100*few.answered, l.small)
 	}
 }
 
-// TestStormRetryAfter tells 1,000 clients the same wait of 5 s.
+// TestStormRetryAfter tells 1,000 clients to wait 5 s. The model is checked by the notes' rules; ours lies
+// between two of them.
 func TestStormRetryAfter(t *testing.T) {
 	t.Parallel()
-	up := func(f func(time.Duration) time.Duration) func() client { return plain(f) }
-	stretch := func(by float64) func() client {
-		return up(func(d time.Duration) time.Duration {
-			return policyStretch(d, by)
-		})
+	stretched := func(by float64) func() func() client {
+		return func() func() client {
+			return plain(func(d time.Duration) time.Duration { return time.Duration(float64(d) * (1 + by*rand.Float64())) })
+		}
 	}
-	tb := table{{"the same Retry-After of 5 s told to 1,000", "notes: peak / p50 / p99", "here"}}
-	seeds := sized(5, 2)
-	rows := []struct {
-		name   string
-		notes  []float64
-		make   func() func() client
-		come   arrival
-		bounds [3]float64
+	own := func() func() client { return apart(t, retries(1000, ""), -1) }
+	shared := func() func() client { return together(t, retries(1000, ""), -1) }
+	over5s := func(n int) time.Duration { return time.Duration(n) * 5 * s / 1000 }
+	tb := table{{"5 s of Retry-After told to 1,000 clients", "notes: peak / p50 s / p99 s", "here"}}
+	for _, r := range []struct {
+		name  string
+		notes string
+		most  float64 // the peak may be
+		make  func() func() client
+		come  arrival
 	}{
-		{"model: exact", []float64{1000, 17.5, 32.2}, func() func() client { return stretch(0) }, atOnce, [3]float64{}},
-		{"model: × (1 + U(0, 0.25))", []float64{137, 11.6, 22.9}, func() func() client { return stretch(0.25) }, atOnce, [3]float64{}},
-		{"model: × (1 + U(0, 1))", []float64{56, 10.0, 19.9}, func() func() client { return stretch(1) }, atOnce, [3]float64{}},
-		{"ours: × (1 + U(0, 0.5)), each in its process", nil, func() func() client { return apart(t, retries(1000, ""), -1) }, atOnce, [3]float64{}},
-		{"ours, all in one process", nil, func() func() client { return together(t, retries(1000, ""), breaker.Options{}, -1) }, atOnce, [3]float64{}},
-		{"ours, one process, calls begin over 5 s", nil, func() func() client { return together(t, retries(1000, ""), breaker.Options{}, -1) },
-			func(n int) time.Duration { return time.Duration(n) * 5 * s / 1000 }, [3]float64{}},
-	}
-	for _, r := range rows {
-		got := over(seeds, func() storm {
+		{"exact", "1000 / 17.5 / 32.2", 1000, stretched(0), atOnce},
+		{"× (1 + U(0, 0.25))", "137 / 11.6 / 22.9", 160, stretched(0.25), atOnce},
+		{"× (1 + U(0, 1))", "56 / 10.0 / 19.9", 70, stretched(1), atOnce},
+		{"ours, each in a process: × (1 + U(0, 0.5))", "", 137, own, atOnce},
+		{"ours, all in one process", "", 137, shared, atOnce},
+		{"ours, one process, calls begin over 5 s", "", 250, shared, over5s},
+	} {
+		got := over(sized(5, 1), func() storm {
 			return (&crowded{perTick: 10, opens: 5 * s, told: true, refusal: llm.ErrRateLimited}).play(t, 1000, r.come, r.make())
 		})
-		notes := ""
-		if r.notes != nil {
-			notes = fmt.Sprintf("%g / %g / %g", r.notes[0], r.notes[1], r.notes[2])
+		tb.add(r.name, r.notes, fmt.Sprintf("%.0f / %.1f / %.1f", got.peak, got.p50, got.p99))
+		if got.peak > r.most || got.answered < 1 {
+			t.Errorf("%s: %.0f requests in a tenth of a second, at most %.0f; %.1f %% answered", r.name, got.peak, r.most, 100*got.answered)
 		}
-		tb.add(r.name, notes, fmt.Sprintf("%.0f / %.1f / %.1f (%.2f, %.1f)", got.peak, got.p50, got.p99, got.calls, 100*got.answered))
 	}
-	tb.print(t, "Retry-After")
-	_ = slices.Max[[]int]
-}
-
-func policyStretch(d time.Duration, by float64) time.Duration {
-	return time.Duration(float64(d) * (1 + by*rand.Float64()))
+	tb.print(t, "The same wait told to all, 100 rps from then on")
 }
