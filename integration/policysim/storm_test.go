@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/policy"
