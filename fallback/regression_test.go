@@ -3,9 +3,9 @@ package fallback_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"

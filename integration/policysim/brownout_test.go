@@ -29,8 +29,7 @@ type queue struct {
 
 	mu       sync.Mutex
 	free     [workers]time.Duration // when each of them is
-	requests int
-	attempts map[int]int // by ten seconds
+	attempts map[int]int            // by ten seconds
 }
 
 // Generate waits for a worker and its work.

@@ -2,6 +2,7 @@ package policysim
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -59,12 +60,12 @@ func (e *equal) call(ctx context.Context) (err error) {
 
 // again is how long to wait before the same provider is asked again, below 0 to leave it.
 func again(err error, try int) time.Duration {
-	switch e := llm.KindOf(err); e {
+	switch llm.KindOf(err) {
 	case llm.ErrUnavailable:
 		return policy.Backoff{}.Delay(try, 0, 0, nil)
 	case llm.ErrRateLimited:
-		if wait := err.(*llm.Error).RetryAfter; wait <= s {
-			return wait
+		if e, _ := errors.AsType[*llm.Error](err); e.RetryAfter <= s {
+			return e.RetryAfter
 		}
 		return -1
 	default:

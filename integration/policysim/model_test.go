@@ -241,11 +241,11 @@ func calls(c *fallback.Chain) rules {
 // result is what a run came to, or the mean of several.
 type result struct {
 	requests int
-	answered float64       // the share
-	late     int           // requests that returned after their deadline
-	p50, p99 time.Duration // of all requests, the failed ones too
+	answered float64          // the share
+	late     int              // requests that returned after their deadline
+	p50, p99 time.Duration    // of all requests, the failed ones too
 	answers  [2]time.Duration // the same of those that were answered
-	calls    float64       // per request
+	calls    float64          // per request
 }
 
 func quantiles(took []time.Duration) (p50, p99 time.Duration) {
@@ -300,7 +300,7 @@ func (sc *scenario) play(t *testing.T, seed uint64, n int, come arrival, with ma
 		start := time.Now()
 		var all sync.WaitGroup
 		for i := range n {
-			sleep(t.Context(), start.Add(come(i)).Sub(time.Now()))
+			sleep(t.Context(), time.Until(start.Add(come(i))))
 			all.Go(func() {
 				ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), requestKey{}, &request{n: i}), sc.deadline)
 				defer cancel()

@@ -2,6 +2,7 @@ package policysim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -97,6 +98,7 @@ func (c *crowded) play(t *testing.T, clients int, come arrival, make func() clie
 
 // apart are clients of a process each: a chain for every call.
 func apart(t *testing.T, plan policy.Plan, tokens int) func() client {
+	t.Helper()
 	return func() client { return together(t, plan, tokens)() }
 }
 
@@ -137,9 +139,9 @@ func plain(retryAfter func(d time.Duration) time.Duration) func() client {
 					return nil
 				}
 				wait := policy.Backoff{}.Delay(try, 0, 0, nil)
-				if d := err.(*llm.Error).RetryAfter; d > 0 {
+				if e, _ := errors.AsType[*llm.Error](err); e.RetryAfter > 0 {
 					try-- // it is not the client's own wait
-					wait = retryAfter(d)
+					wait = retryAfter(e.RetryAfter)
 				}
 				if !sleep(ctx, wait) {
 					return ctx.Err()
