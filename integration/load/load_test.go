@@ -39,19 +39,20 @@ type scale struct {
 	deadline time.Duration // of each call
 	openFor  time.Duration // the breakers
 	recovers time.Duration // the primary, after the start
-	ends     time.Duration // no call begins any more
+	goesOn   time.Duration // once its breaker has closed
+	ends     time.Duration // though it has not
 }
 
 func size() scale {
 	if os.Getenv("PUNCTUAL_LOAD") == "full" {
 		return scale{
 			sessions: 500, think: 2 * time.Second, attempt: time.Second, deadline: 3 * time.Second,
-			openFor: 1500 * time.Millisecond, recovers: 6 * time.Second, ends: 10 * time.Second,
+			openFor: 1500 * time.Millisecond, recovers: 6 * time.Second, goesOn: 2 * time.Second, ends: 14 * time.Second,
 		}
 	}
 	return scale{
-		sessions: 60, think: 300 * time.Millisecond, attempt: 300 * time.Millisecond, deadline: 3 * time.Second,
-		openFor: 300 * time.Millisecond, recovers: time.Second, ends: 1800 * time.Millisecond,
+		sessions: 60, think: 300 * time.Millisecond, attempt: 500 * time.Millisecond, deadline: 3 * time.Second,
+		openFor: 300 * time.Millisecond, recovers: time.Second, goesOn: 400 * time.Millisecond, ends: 10 * time.Second,
 	}
 }
 
@@ -162,14 +163,19 @@ func play(t *testing.T, sc scale) *run {
 	r := &run{scale: sc, epoch: time.Now()}
 	c := start(t, r.epoch)
 	defer c.close()
+	var ends atomic.Int64
+	ends.Store(int64(sc.ends))
 	var mu sync.Mutex
 	chain, err := fallback.New(c.targets(t), &fallback.Options{
-		Plans: policy.Plans{Default: policy.Plan{Limits: llm.Limits{Attempt: sc.attempt}}},
+		Plans: policy.Plans{Default: policy.Plan{Limits: llm.Limits{Attempt: sc.attempt, Total: sc.deadline}}},
 		Breakers: breaker.NewSet(&breaker.Options{OpenFor: sc.openFor, OnChange: func(ch breaker.Change) {
 			if ch.Name == "azure" {
 				mu.Lock()
 				defer mu.Unlock()
 				r.changes = append(r.changes, ch)
+				if ch.To == breaker.Closed {
+					ends.Store(int64(time.Since(r.epoch) + sc.goesOn))
+				}
 			}
 		}}),
 	})
@@ -188,7 +194,7 @@ func play(t *testing.T, sc scale) *run {
 	var sessions sync.WaitGroup
 	for n := range sc.sessions {
 		sessions.Go(func() {
-			for time.Since(r.epoch) < sc.ends {
+			for time.Since(r.epoch) < time.Duration(ends.Load()) {
 				one := ask(t.Context(), chain, r.epoch, sc.deadline, n%2 == 0)
 				mu.Lock()
 				r.calls = append(r.calls, one)

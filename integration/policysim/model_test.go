@@ -270,8 +270,9 @@ func mean(all []result) (m result) {
 }
 
 // noise is how far a share of so many requests may lie below another by chance: three standard deviations of
-// the difference, and 0.1 points.
+// the difference, taken where four requests fail if fewer do, and 0.1 points.
 func noise(share float64, requests int) float64 {
+	share = min(share, 1-4/float64(requests))
 	return 3*math.Sqrt(2*share*(1-share)/float64(requests)) + 0.001
 }
 

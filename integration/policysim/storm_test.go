@@ -206,13 +206,14 @@ func TestStorm(t *testing.T) {
 			return func() func() client { return apart(t, retries(n, l.jitter), tokens) }
 		}
 		shared := func() func() client { return together(t, retries(3, l.jitter), 0) }
-		whole := play(1000, 10, seeds, llm.ErrUnavailable, own(1000, -1))
-		four := play(1000, 10, seeds, llm.ErrUnavailable, own(3, 0))
-		six := play(1000, 10, seeds, llm.ErrUnavailable, own(5, 0))
-		few := play(20, 1, sized(100, 30), llm.ErrUnavailable, own(3, 0))
-		throttled := play(20, 1, sized(100, 30), llm.ErrRateLimited, shared)
-		failing := play(20, 1, sized(100, 30), llm.ErrUnavailable, shared)
-		got := [6]float64{whole.peak, whole.calls, whole.p50, whole.p99, 100 * four.answered, 100 * six.answered}
+		clients, perTick := sized(1000, 200), sized(10, 2)
+		whole := play(clients, perTick, seeds, llm.ErrUnavailable, own(1000, -1))
+		four := play(clients, perTick, seeds, llm.ErrUnavailable, own(3, 0))
+		six := play(clients, perTick, seeds, llm.ErrUnavailable, own(5, 0))
+		few := play(20, 1, sized(100, 20), llm.ErrUnavailable, own(3, 0))
+		throttled := play(20, 1, sized(100, 20), llm.ErrRateLimited, shared)
+		failing := play(20, 1, sized(100, 20), llm.ErrUnavailable, shared)
+		got := [6]float64{whole.peak * float64(sized(1, 5)), whole.calls, whole.p50, whole.p99, 100 * four.answered, 100 * six.answered}
 		large.add(
 			l.name, fmt.Sprintf("%g / %g / %g / %g", l.large[0], l.large[1], l.large[2], l.large[3]),
 			fmt.Sprintf("%.0f / %.2f / %.1f / %.1f", got[0], got[1], got[2], got[3]),
@@ -229,12 +230,12 @@ func TestStorm(t *testing.T) {
 	small.print(t, "The fan-out of one agent")
 }
 
-// checkStorm allows a tenth, in the small form two, and 3 points.
+// checkStorm allows a tenth and 3 points. The small form, with a fifth of clients and server, is looser.
 func checkStorm(t *testing.T, l stormLine, got [6]float64, few storm) {
 	t.Helper()
 	slack := 1.1
 	if !full {
-		slack = 1.2
+		slack = 1.6
 	}
 	for i, what := range []string{"peak", "calls", "p50", "p99"} {
 		if got[i] > l.large[i]*slack {
@@ -242,11 +243,11 @@ func checkStorm(t *testing.T, l stormLine, got [6]float64, few storm) {
 		}
 	}
 	for i, what := range []string{"4 tries", "6 tries"} {
-		if got[4+i] < l.large[4+i]-float64(sized(3, 8)) {
+		if got[4+i] < l.large[4+i]-float64(sized(3, 15)) {
 			t.Errorf("%s: %.1f %% answered of %s, the notes %g", l.name, got[4+i], what, l.large[4+i])
 		}
 	}
-	if few.peak > l.small[0]*slack || 100*few.answered < l.small[1]-float64(sized(3, 8)) {
+	if few.peak > l.small[0]*slack || 100*few.answered < l.small[1]-float64(sized(3, 15)) {
 		t.Errorf("%s: fan-out %.1f / %.1f, the notes %v", l.name, few.peak, 100*few.answered, l.small)
 	}
 }
@@ -262,7 +263,7 @@ func TestStormRetryAfter(t *testing.T) {
 	}
 	own := func() func() client { return apart(t, retries(1000, ""), -1) }
 	shared := func() func() client { return together(t, retries(1000, ""), -1) }
-	over5s := func(n int) time.Duration { return time.Duration(n) * 5 * s / 1000 }
+	over5s := func(n int) time.Duration { return time.Duration(n) * 5 * s / time.Duration(sized(1000, 200)) }
 	tb := table{{"5 s of Retry-After told to 1,000 clients", "notes: peak / p50 s / p99 s", "here"}}
 	for _, r := range []struct {
 		name  string
@@ -279,8 +280,13 @@ func TestStormRetryAfter(t *testing.T) {
 		{"ours, one process, calls begin over 5 s", "", 250, shared, over5s},
 	} {
 		got := over(sized(5, 1), func() storm {
-			return (&crowded{perTick: 10, opens: 5 * s, told: true, refusal: llm.ErrRateLimited}).play(t, 1000, r.come, r.make())
+			return (&crowded{perTick: sized(10, 2), opens: 5 * s, told: true, refusal: llm.ErrRateLimited}).
+				play(t, sized(1000, 200), r.come, r.make())
 		})
+		got.peak *= float64(sized(1, 5))
+		if !full {
+			r.most *= 1.6
+		}
 		tb.add(r.name, r.notes, fmt.Sprintf("%.0f / %.1f / %.1f", got.peak, got.p50, got.p99))
 		if got.peak > r.most || got.answered < 1 {
 			t.Errorf("%s: %.0f requests in a tenth of a second, at most %.0f; %.1f %% answered", r.name, got.peak, r.most, 100*got.answered)
