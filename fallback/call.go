@@ -3,6 +3,7 @@ package fallback
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/punctual-llm/punctual/deadline"
@@ -155,7 +156,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	case !c.pay(at, resort):
 		return nil, nil, nil
 	case sleep > 0:
-		c.sleep(sleep)
+		c.sleep(c.spread(at, sleep, elapsed, left))
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}
@@ -248,6 +249,15 @@ func (c *call) release() {
 			s.Paid = 0
 		}
 	}
+}
+
+// spread lengthens a wait for the end of a cool-down, at which all calls that wait for it would come back at
+// the same instant. A slot's own wait after a failure is spread already. The minimum is left after it.
+func (c *call) spread(slot int, wait, elapsed, left time.Duration) time.Duration {
+	if c.slots[slot].ReadyAt-elapsed >= wait {
+		return wait
+	}
+	return wait + rand.N(min(wait/2, left-c.minimum-wait)+1)
 }
 
 func (c *call) sleep(d time.Duration) {

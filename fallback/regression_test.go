@@ -3,6 +3,8 @@ package fallback_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -196,8 +198,50 @@ func TestASecondAfterItsLimitDoesNotStopTheFirst(t *testing.T) {
 		if err != nil || text != "ok" {
 			t.Fatalf("%q, %v", text, err)
 		}
-		if got := trail(resp.Attempts); got != "b:canceled@1s a:answered@5s" {
+		if got := trail(resp.Attempts); got != "b:timeout(first_content)@1s a:answered@5s" {
 			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Calls that wait for the end of a cool-down which another call has met come back spread over half as long
+// again, and those with little time left still in time.
+func TestCallsDoNotLeaveACoolDownTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := chain(t, target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 10 * s}), llmtest.Text("ok")))
+		_, _ = c.Generate(t.Context(), &llm.Request{Messages: triage().Messages, Limits: llm.Limits{Tries: 1}}, nil)
+		waits := make([]time.Duration, 200)
+		var calls sync.WaitGroup
+		for i := range waits {
+			calls.Go(func() {
+				ctx := t.Context()
+				if i%2 == 0 {
+					var cancel func()
+					ctx, cancel = context.WithTimeout(ctx, 13*s)
+					defer cancel()
+				}
+				resp, err := c.Generate(ctx, triage(), nil)
+				if err != nil {
+					t.Errorf("call %d: %v", i, err)
+					return
+				}
+				waits[i] = resp.Attempts[0].Wait
+			})
+		}
+		calls.Wait()
+		for i, wait := range waits {
+			latest := 15 * s
+			if i%2 == 0 { // the minimum is a tenth of 13 s
+				latest = 13*s - 13*s/10
+			}
+			if wait < 10*s || wait > latest {
+				t.Errorf("call %d waited %v, want 10 s to %v", i, wait, latest)
+			}
+		}
+		slices.Sort(waits)
+		if together := len(waits) - len(slices.Compact(waits)); together > 2 {
+			t.Errorf("%d of %d calls came back at the same instant as another", together, len(waits))
 		}
 	})
 }
