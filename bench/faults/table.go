@@ -21,8 +21,8 @@ var columns = []struct {
 	{"upstream left open", 0, func(f *figures) float64 { return f.leftOpen }},
 }
 
-// print writes the rows as a table.
-func print(w io.Writer, results []result) {
+// write writes the rows as a table.
+func write(w io.Writer, results []result) {
 	heads := []string{"row"}
 	for _, c := range columns {
 		heads = append(heads, c.head)
