@@ -14,8 +14,8 @@ import (
 
 // A loop that asks before each round stops by itself, with time left to say so.
 func ExampleCheck() {
-	ctx, cancel := deadline.With(context.Background(), 200*time.Millisecond, &deadline.Options{
-		FailFast: 80 * time.Millisecond,
+	ctx, cancel := deadline.With(context.Background(), 2*time.Second, &deadline.Options{
+		FailFast: 1950 * time.Millisecond,
 	})
 	defer cancel()
 
@@ -31,7 +31,7 @@ func ExampleCheck() {
 		<-tick.C
 	}
 	// Output:
-	// stopped: true 200ms
+	// stopped: true 2s
 	// still running: true
 }
 
@@ -85,8 +85,8 @@ func ExampleShare() {
 
 // What must not be lost is flushed when the warning comes.
 func ExampleWarned() {
-	ctx, cancel := deadline.With(context.Background(), 200*time.Millisecond, &deadline.Options{
-		Warn: 150 * time.Millisecond,
+	ctx, cancel := deadline.With(context.Background(), 2*time.Second, &deadline.Options{
+		Warn: 1950 * time.Millisecond,
 	})
 	defer cancel()
 	answer := make(chan string) // of a call that hangs

@@ -38,9 +38,8 @@ func Share(ctx context.Context, n int) time.Duration {
 // already ended, so that a step whose error was overlooked does nothing, and the CancelFunc may be called.
 //
 // Without an execution deadline, for instance where [FromEnv] found none, the cap and a deadline of ctx itself
-// hold. Unlike
-// [Check], Step does not stop at Options.FailFast: the last step of an execution is often the one that the
-// others reserved time for.
+// hold. Unlike [Check], Step does not stop at Options.FailFast: the last step of an execution is often the one
+// that the others reserved time for.
 func Step(ctx context.Context, name string, reserve time.Duration) (context.Context, context.CancelFunc, error) {
 	now := time.Now()
 	limit, left, err := grant(ctx, name, reserve)

@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -93,8 +94,23 @@ func TestAllocations(t *testing.T) {
 	if got := allocs(chained) - base; got > 10 {
 		t.Errorf("a first try costs %v allocations over the fake, want 10 at the most", got)
 	}
+	if got := bytesPerRun(ctx, chained, req) - bytesPerRun(ctx, fake, req); got > 1228 {
+		t.Errorf("a first try costs %d bytes over the fake, want 1.2 KB at the most", got)
+	}
 	first := allocs(chained)
 	if got := allocs(second) - first; got > 9 {
 		t.Errorf("a further target costs %v allocations, want 9 at the most", got)
 	}
+}
+
+// bytesPerRun is what a call allocates, in bytes. No other test runs beside this one.
+func bytesPerRun(ctx context.Context, c *llm.Client, req *llm.Request) uint64 {
+	const runs = 500
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range runs {
+		_, _ = c.Generate(ctx, req)
+	}
+	runtime.ReadMemStats(&after)
+	return (after.TotalAlloc - before.TotalAlloc) / runs
 }

@@ -112,7 +112,8 @@ func (c *Chain) group(name string) *policy.Cooldown {
 	return new(policy.Cooldown)
 }
 
-// replacedBy hands new calls to next, and closes what next did not take over once the last call has ended.
+// replacedBy hands new calls to next, and closes what next did not take over once the last call has ended. Until
+// then c counts as a call under way on next: what next shares with c is in use.
 func (c *Chain) replacedBy(next *Chain) {
 	for i := range c.members {
 		m := &c.members[i]
@@ -124,6 +125,7 @@ func (c *Chain) replacedBy(next *Chain) {
 			c.breakers.Forget(m.Name)
 		}
 	}
+	next.running.Add(1)
 	c.next.Store(next)
 	c.end()
 }
@@ -199,6 +201,9 @@ func (c *Chain) drain() {
 			_ = s.shut() // nobody is there to hear of it
 		}
 		close(c.drained)
+		if next := c.next.Load(); next != nil {
+			next.leave()
+		}
 	})
 }
 

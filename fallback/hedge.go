@@ -39,6 +39,7 @@ type result struct {
 	resp  *llm.Response
 	err   error
 	panic any // of the target; nil: none
+	took  time.Duration
 }
 
 const (
@@ -72,16 +73,16 @@ func (b *hedgeBudget) spend() bool {
 }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
-func (c *call) arm(a *attempt) *hedge {
+func (c *call) arm(a *attempt, left time.Duration) *hedge {
 	budget := &c.plan.hedges
 	if len(c.attempts) == 0 {
 		budget.earn(c.plan.Hedge.Limit())
 	}
 	after := c.plan.Hedge.After
-	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && int(c.tries) >= c.limits.Tries {
 		return nil
 	}
-	at := c.hedgeTarget(a, a.left-after)
+	at := c.hedgeTarget(a, left-after)
 	if at < 0 {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
 		return false
 	}
 	permit, err := c.chain.breakers.Allow(a.member.Name)
@@ -133,7 +134,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	c.chain.running.Add(1)
 	a.permit, h.running = permit, true
 	now := time.Now()
-	left, bound := c.left(now.Sub(c.start), now)
+	left, bound := c.left(now.Sub(c.start))
 	limits := policy.Shorten(c.limits, a.member.Limits)
 	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
 	a.set(limits, left, bound)
@@ -147,6 +148,7 @@ func (h *hedge) work() {
 	defer func() {
 		r.panic = recover()
 		a.Stop()
+		r.took = time.Since(a.Start())
 		h.mu.Lock()
 		h.result, h.ended = r, true
 		h.mu.Unlock()
@@ -207,13 +209,13 @@ func (h *hedge) claimFirst() bool {
 func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
 	a := h.first
 	if !h.close() {
-		return a, resp, a.end(resp, err)
+		return a, resp, a.end(resp, err, time.Since(a.Start()))
 	}
 	if h.claim.Load() == theSecond {
-		a.lose(resp)
+		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.Start()))
 	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
 		return a, resp, failure
@@ -250,7 +252,7 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
-			failure := a.end(h.result.resp, h.result.err)
+			failure := a.end(h.result.resp, h.result.err, h.result.took)
 			return a, h.result.resp, failure
 		}
 	}
@@ -275,8 +277,12 @@ func (h *hedge) drop() {
 	close(h.quit)
 	h.second.Abort(errHedged)
 	h.count()
+	took := time.Since(h.second.Start())
 	h.mu.Lock()
+	if h.ended {
+		took = h.result.took
+	}
 	resp := h.result.resp
 	h.mu.Unlock()
-	h.second.lose(resp)
+	h.second.lose(resp, took)
 }

@@ -5,71 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	"github.com/punctual-llm/punctual/policy"
 )
-
-const s = time.Second
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func fail(k llm.Kind) llmtest.Step { return llmtest.Fail(&llm.Error{Kind: k}) }
-
-// target makes a target of the script, named name.
-func target(name string, steps ...llmtest.Step) fallback.Target {
-	return fallback.Target{
-		Name: name, Generator: llmtest.New(steps...), Prompt: true,
-		Model: llm.ModelRef{Provider: "fake", Model: "model-" + name},
-	}
-}
-
-func chain(t *testing.T, targets ...fallback.Target) *fallback.Chain {
-	t.Helper()
-	c, err := fallback.New(targets, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func triage() *llm.Request {
-	return &llm.Request{Operation: llm.Triage, Messages: []llm.Message{llm.User("urgent?")}}
-}
-
-// trail writes a trail as "a:timeout(attempt)@30s b:answered@0s".
-func trail(attempts []llm.Attempt) string {
-	words := make([]string, len(attempts))
-	for i, a := range attempts {
-		word := "answered"
-		if a.Kind != "" {
-			word = string(a.Kind)
-		}
-		if a.Bound != "" {
-			word += "(" + string(a.Bound) + ")"
-		}
-		words[i] = fmt.Sprintf("%s:%s@%v", a.Target, word, a.Took)
-	}
-	return strings.Join(words, " ")
-}
-
-func skips(skipped []llm.Skip) string {
-	words := make([]string, len(skipped))
-	for i, s := range skipped {
-		words[i] = s.Target + ":" + string(s.Why)
-	}
-	return strings.Join(words, " ")
-}
 
 // TestCall plays whole calls in virtual time: what comes back, when, and with which trail.
 func TestCall(t *testing.T) {
@@ -312,10 +257,6 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func tagged(t fallback.Target, tags ...string) fallback.Target { t.Tags = tags; return t }
-
-func lacking(t fallback.Target, what ...string) fallback.Target { t.Can.Lacks = what; return t }
-
 // TestEqualLimits: when our limit and the caller's deadline end at the same instant, the deadline is told.
 func TestEqualLimits(t *testing.T) {
 	t.Parallel()
@@ -391,179 +332,6 @@ func TestForeignGenerators(t *testing.T) {
 	})
 }
 
-func TestSinkErrorComesBackAsItWas(t *testing.T) {
-	t.Parallel()
-	c := chain(t, target("a", llmtest.Text("one two three")), target("b", llmtest.Text("no")))
-	mine := errors.New("mine")
-	n := 0
-	resp, err := c.Generate(t.Context(), triage(), func(llm.Event) error {
-		if n++; n == 2 {
-			return mine
-		}
-		return nil
-	})
-	if err != mine { //nolint:errorlint // the very same error is promised
-		t.Errorf("got %v", err)
-	}
-	if resp.Text() != "one " {
-		t.Errorf("accepted %q", resp.Text())
-	}
-}
-
-func TestSinkPanicPassesThrough(t *testing.T) {
-	t.Parallel()
-	c := chain(t, target("a", llmtest.Text("one two three")))
-	defer func() {
-		if p := recover(); p != "mine" {
-			t.Errorf("recovered %v", p)
-		}
-		if err := c.Close(t.Context()); err != nil {
-			t.Errorf("the call still counts as running: %v", err)
-		}
-	}()
-	_, _ = c.Generate(t.Context(), triage(), func(llm.Event) error { panic("mine") })
-}
-
-func TestTargetThatRecoversTheSinksPanicIsNamed(t *testing.T) {
-	t.Parallel()
-	bad := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
-		defer func() { _ = recover() }()
-		return nil, sink(llm.Event{Kind: llm.EventText, Delta: "x"})
-	})
-	c := chain(t, fallback.Target{Name: "greedy", Generator: bad, Prompt: true})
-	defer func() {
-		if p, ok := recover().(string); !ok || !strings.Contains(p, "greedy") {
-			t.Errorf("recovered %v", p)
-		}
-	}()
-	_, _ = c.Generate(t.Context(), triage(), func(llm.Event) error { panic("mine") })
-}
-
-// TestTargetsThatBreakTheContract: what is no content never reaches the caller, and what a target says after
-// a limit fell is no answer.
-func TestTargetsThatBreakTheContract(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		chatty := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
-			for _, e := range []llm.Event{{Kind: llm.EventText}, {Kind: llm.EventDone}, {Kind: llm.EventText, Delta: "x"}} {
-				_ = sink(e)
-			}
-			time.Sleep(31 * s) // beyond idle
-			_ = sink(llm.Event{Kind: llm.EventText, Delta: "y"})
-			return &llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "xy"}}}}, nil
-		})
-		var seen []llm.Event
-		c := chain(t, fallback.Target{Name: "a", Generator: chatty, Prompt: true})
-		_, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { seen = append(seen, e); return nil })
-		if len(seen) != 1 || llm.KindOf(err) != llm.ErrTimeout {
-			t.Errorf("%d events, %v", len(seen), err)
-		}
-	})
-}
-
-func TestObserver(t *testing.T) {
-	t.Parallel()
-	var log []string
-	observer := &llm.Observer{
-		AttemptStart: func(ctx context.Context, a *llm.Attempt) context.Context {
-			log = append(log, "start "+a.Target)
-			return context.WithValue(ctx, ctxKey{}, a.Target)
-		},
-		FirstContent: func(ctx context.Context) { log = append(log, fmt.Sprint("first ", ctx.Value(ctxKey{}))) },
-		AttemptEnd: func(ctx context.Context, a *llm.Attempt, err error) {
-			log = append(log, fmt.Sprintf("end %v %s %v", ctx.Value(ctxKey{}), string(a.Kind), llm.KindOf(err)))
-		},
-	}
-	c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("o k")))
-	ctx := llm.WithObserver(t.Context(), observer)
-	if _, err := llm.NewClient(c, nil).Stream(ctx, triage()).Response(); err != nil {
-		t.Fatal(err)
-	}
-	want := "start a|end a unavailable unavailable|start b|first b|end b  "
-	if got := strings.Join(log, "|"); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
-}
-
-type ctxKey struct{}
-
-func TestNewNamesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	good := target("a")
-	tests := []struct {
-		targets []fallback.Target
-		plans   policy.Plans
-		field   string
-	}{
-		{nil, policy.Plans{}, "targets"},
-		{[]fallback.Target{{Generator: good.Generator}}, policy.Plans{}, "targets[0].name"},
-		{[]fallback.Target{good, good}, policy.Plans{}, "targets[1].name"},
-		{[]fallback.Target{good, {Name: "b"}}, policy.Plans{}, "targets[1].generator"},
-		{[]fallback.Target{good}, policy.Plans{Default: policy.Plan{Targets: []string{"b"}}}, "plans.default.targets[0]"},
-		{[]fallback.Target{good}, policy.Plans{Default: policy.Plan{Targets: []string{"a", "a"}}}, "plans.default.targets[1]"},
-		{[]fallback.Target{good}, policy.Plans{Operations: map[llm.Operation]policy.Plan{"x": {Limits: llm.Limits{Idle: -1}}}}, `plans.operations["x"].limits`},
-	}
-	for _, tt := range tests {
-		_, err := fallback.New(tt.targets, &fallback.Options{Plans: tt.plans})
-		f := &llm.FieldError{}
-		if llm.KindOf(err) != llm.ErrInvalid || !errors.As(err, &f) || f.Field != tt.field || f.Next == "" {
-			t.Errorf("want the field %s, got %v", tt.field, err)
-		}
-	}
-}
-
-func TestClose(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var closed atomic.Int32
-		slow := target("a", llmtest.Text("ok").After(10*s))
-		fake := slow.Generator
-		slow.Generator = llm.GeneratorFunc(func(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
-			defer func() {
-				if n := closed.Load(); n != 0 {
-					t.Error("the target was closed under a running call")
-				}
-			}()
-			return fake.Generate(ctx, req, sink)
-		})
-		slow.Close = func() error { closed.Add(1); return nil }
-		c := chain(t, slow)
-		answered := make(chan error, 1)
-		go func() {
-			_, err := c.Generate(context.Background(), triage(), nil)
-			answered <- err
-		}()
-		synctest.Wait()
-		if err := errors.Join(c.Close(t.Context()), c.Close(t.Context())); err != nil || closed.Load() != 1 {
-			t.Errorf("%v, closed %d times", err, closed.Load())
-		}
-		if err := <-answered; err != nil {
-			t.Errorf("the call under way: %v", err)
-		}
-		if _, err := c.Generate(t.Context(), triage(), nil); llm.KindOf(err) != llm.ErrInvalid {
-			t.Errorf("a call after Close: %v", err)
-		}
-	})
-}
-
-func TestCloseDoesNotWaitBeyondItsContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := chain(t, target("a", llmtest.Hang()))
-		call, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); _, _ = c.Generate(call, triage(), nil) }()
-		synctest.Wait()
-		ctx, stop := context.WithTimeout(t.Context(), 10*s)
-		defer stop()
-		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close: %v", err)
-		}
-		cancel()
-		<-done
-	})
-}
-
 // TestTheLimitThatFellIsTold: whoever reads the error must raise the right one.
 func TestTheLimitThatFellIsTold(t *testing.T) {
 	t.Parallel()
@@ -594,36 +362,6 @@ func TestTheLimitThatFellIsTold(t *testing.T) {
 				t.Errorf("%v lacks %q", err, tt.want)
 			}
 		})
-	}
-}
-
-// TestTheTrailOfAReaderWhoLeaves: what was tried is told to him, too.
-func TestTheTrailOfAReaderWhoLeaves(t *testing.T) {
-	t.Parallel()
-	for leave := range 2 { // at the first event, and at the second
-		c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Text("one two three")))
-		stream := llm.NewClient(c, nil).Stream(t.Context(), triage())
-		n := 0
-		for _, err := range stream.Events() {
-			if err != nil {
-				t.Error(err)
-			}
-			if n++; n > leave {
-				break
-			}
-		}
-		_, err := stream.Response()
-		e := &llm.Error{}
-		if !errors.As(err, &e) || e.Kind != llm.ErrCanceled || e.Target != "b" || len(e.Attempts) != 2 {
-			t.Errorf("left at event %d: %+v", leave, err)
-			continue
-		}
-		if e.Attempts[0].Kind != llm.ErrUnavailable || e.Attempts[1].Kind != llm.ErrCanceled {
-			t.Errorf("left at event %d: %s", leave, trail(e.Attempts))
-		}
-		if (e.Partial != nil) != (leave > 0) {
-			t.Errorf("left at event %d: partial %+v", leave, e.Partial)
-		}
 	}
 }
 
@@ -683,24 +421,6 @@ func TestAbsurdLimits(t *testing.T) {
 	}
 }
 
-// TestTooLongGoesToALargerWindowOnly: what a large window cannot hold, a small one cannot either.
-func TestTooLongGoesToALargerWindowOnly(t *testing.T) {
-	t.Parallel()
-	window := func(tokens int, t fallback.Target) fallback.Target { t.Can.ContextWindow = tokens; return t }
-	tooLong := fail(llm.ErrContextTooLong)
-	c := chain(t,
-		window(128_000, target("a", tooLong)), window(4_000, target("small", llmtest.Text("no"))),
-		window(128_000, target("same", llmtest.Text("no"))), window(1_000_000, target("large", llmtest.Text("ok"))))
-	resp, err := c.Generate(t.Context(), triage(), nil)
-	if err != nil || resp.Target != "large" || skips(resp.Skipped) != "small:unsupported same:unsupported" {
-		t.Errorf("%+v, %v", resp, err)
-	}
-	c = chain(t, target("a", tooLong), target("b", llmtest.Text("ok"))) // nothing is known: everything is tried
-	if resp, err = c.Generate(t.Context(), triage(), nil); err != nil || resp.Target != "b" {
-		t.Errorf("%+v, %v", resp, err)
-	}
-}
-
 // TestAnAnswerInHandIsGiven: the deadline that falls while a complete answer is on its way back takes nothing.
 func TestAnAnswerInHandIsGiven(t *testing.T) {
 	t.Parallel()
@@ -723,51 +443,6 @@ func TestAnAnswerInHandIsGiven(t *testing.T) {
 	})
 }
 
-// TestObserversHearTheEndOfEveryAttempt: a panic and runtime.Goexit end one, too.
-func TestObserversHearTheEndOfEveryAttempt(t *testing.T) {
-	t.Parallel()
-	for name, leave := range map[string]func(){"panic": func() { panic("mine") }, "Goexit": runtime.Goexit} {
-		for _, prompt := range []bool{true, false} {
-			var started, ended atomic.Int32
-			ctx := llm.WithObserver(t.Context(), &llm.Observer{
-				AttemptStart: func(ctx context.Context, _ *llm.Attempt) context.Context { started.Add(1); return ctx },
-				AttemptEnd:   func(context.Context, *llm.Attempt, error) { ended.Add(1) },
-			})
-			one := target("a", llmtest.Text("one two"))
-			one.Prompt = prompt
-			c := chain(t, one)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				defer func() { _ = recover() }()
-				_, _ = c.Generate(ctx, triage(), func(llm.Event) error { leave(); return nil })
-			}()
-			<-done
-			if started.Load() != 1 || ended.Load() != 1 {
-				t.Errorf("%s, prompt %t: %d started, %d ended", name, prompt, started.Load(), ended.Load())
-			}
-		}
-	}
-}
-
-// TestAnErrorIsNotChangedAfterAnObserverHasIt: he may log it on a goroutine of his own.
-func TestAnErrorIsNotChangedAfterAnObserverHasIt(t *testing.T) {
-	t.Parallel()
-	logged := make(chan string, 8)
-	ctx := llm.WithObserver(t.Context(), &llm.Observer{
-		AttemptEnd: func(_ context.Context, _ *llm.Attempt, err error) {
-			go func() { logged <- fmt.Sprintf("%+v", err) }()
-		},
-	})
-	c := chain(t, target("a", fail(llm.ErrUnavailable)), target("b", llmtest.Cut("half a")))
-	_, err := llm.NewClient(c, nil).Stream(ctx, triage()).Response()
-	if llm.KindOf(err) != llm.ErrInterrupted {
-		t.Error(err)
-	}
-	<-logged
-	<-logged
-}
-
 func TestNilsAreRefused(t *testing.T) {
 	t.Parallel()
 	c := chain(t, target("a"))
@@ -781,19 +456,5 @@ func TestNilsAreRefused(t *testing.T) {
 	//nolint:staticcheck // the nil context is the point
 	if err := c.Close(nil); err != nil {
 		t.Errorf("Close: %v", err)
-	}
-}
-
-// TestPlansAreCopied: what the caller does with his map later is his own business.
-func TestPlansAreCopied(t *testing.T) {
-	t.Parallel()
-	plans := policy.Plans{Operations: map[llm.Operation]policy.Plan{}}
-	c, err := fallback.New([]fallback.Target{target("a"), target("b")}, &fallback.Options{Plans: plans})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans.Operations[llm.Triage] = policy.Plan{Targets: []string{"b"}}
-	if resp, err := c.Generate(t.Context(), triage(), nil); err != nil || resp.Target != "a" {
-		t.Errorf("%+v, %v", resp, err)
 	}
 }
