@@ -16,7 +16,7 @@ const reference = "failsafe"
 // repeats compares the failsafe row with the known figures, prints both and reports whether they are near.
 func repeats(w io.Writer, f *fault, results []result) bool {
 	if f.known == nil {
-		fmt.Fprintf(w, "%s: no call is answered, nothing to compare with\n", reference)
+		fmt.Fprintf(w, "- %s: no call is answered, nothing to compare with\n", reference)
 		return true
 	}
 	near := true
@@ -43,7 +43,7 @@ func repeats(w io.Writer, f *fault, results []result) bool {
 	if !near {
 		verdict = "VOID: off by more than 10 %"
 	}
-	fmt.Fprintf(w, "%s: %s: %s\n", reference, strings.Join(text, ", "), verdict)
+	fmt.Fprintf(w, "- %s: %s: %s\n", reference, strings.Join(text, ", "), verdict)
 	return near
 }
 
@@ -144,7 +144,7 @@ func compare(w io.Writer, results []result) {
 			}
 			text = append(text, line)
 		}
-		fmt.Fprintf(w, "%s: %s\n", r.row.Name, strings.Join(text, "; "))
+		fmt.Fprintf(w, "- %s: %s\n", r.row.Name, strings.Join(text, "; "))
 	}
 }
 
@@ -166,7 +166,7 @@ func aims(w io.Writer, f *fault, results []result) {
 			if !(got <= a.most) {
 				verdict = "MISSED"
 			}
-			fmt.Fprintf(w, "aim: %s %s ≤ %g: %.4g %s\n", a.row, a.column, a.most, got, verdict)
+			fmt.Fprintf(w, "- aim: %s %s ≤ %g: %.4g %s\n", a.row, a.column, a.most, got, verdict)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (s *settings) table(ctx context.Context, f *fault, w io.Writer) (near bool,
 	if s.length == knownLength*time.Second {
 		near = repeats(w, f, results)
 	} else {
-		fmt.Fprintln(w, "the known figures are of rounds of 8 s: not compared")
+		fmt.Fprintln(w, "- the known figures are of rounds of 8 s: not compared")
 	}
 	compare(w, results)
 	aims(w, f, results)
