@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -197,6 +198,23 @@ func TestASecondAfterItsLimitDoesNotStopTheFirst(t *testing.T) {
 			t.Fatalf("%q, %v", text, err)
 		}
 		if got := trail(resp.Attempts); got != "b:canceled@1s a:answered@5s" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Below the floor of an execution nothing is begun, a hedge neither.
+func TestNoHedgeBelowTheFloorOfAnExecution(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := deadline.With(t.Context(), 30*s, nil)
+		defer cancel()
+		time.Sleep(26500 * time.Millisecond) // 500 ms before the floor
+		resp, err := hedged(t, target("a", llmtest.Text("ok").After(1500*time.Millisecond)), target("b")).Generate(ctx, triage(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := trail(resp.Attempts); got != "a:answered@1.5s" {
 			t.Errorf("got %s", got)
 		}
 	})
