@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-llm/punctual/breaker"
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/policy"
 )
@@ -126,7 +127,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() {
+	if h.closed || h.claim.Load() != nobody || !a.fit() || !budget.spend() {
 		return false
 	}
 	if !a.member.tokens.Take(policy.ResortCost) {
@@ -148,6 +149,13 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	a.set(limits, left, bound)
 	a.begin(now)
 	return true
+}
+
+// fit reports whether a second target may still be asked: since the hedge was armed it may have been left alone,
+// and the execution may have come too near to its end.
+func (a *attempt) fit() bool {
+	d, _ := a.member.cooled()
+	return d <= 0 && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
 }
 
 // work asks the second target. A panic of it is kept for the caller's goroutine.

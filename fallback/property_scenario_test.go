@@ -36,7 +36,7 @@ type simTarget struct {
 
 // simExit is what a target returns when its context has ended.
 type simExit struct {
-	How  string        // "error", "bare", "cause", "timeout", "answer", "nothing"
+	How  string        // "error", "bare", "cause", "timeout", "answer", "nothing", "pushes"
 	Late time.Duration // so much later
 }
 
@@ -190,7 +190,7 @@ func (d simDraw) target(i int) simTarget {
 		t.Can.MaxOutput = 100
 	}
 	t.Can.ContextWindow = oneOf(d, 0, 0, 100, 1000)
-	t.Exits = simExit{oneOf(d, "error", "error", "bare", "cause", "timeout", "answer", "nothing"), oneOf(d, 0, 0, 1, ms, 3*ms)}
+	t.Exits = simExit{oneOf(d, "error", "error", "bare", "cause", "timeout", "answer", "nothing", "pushes"), oneOf(d, 0, 0, 1, ms, 3*ms)}
 	t.Deaf = !t.Prompt && d.one(50)
 	return t
 }

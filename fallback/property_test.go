@@ -95,7 +95,7 @@ func (c *simCall) String() string {
 		if e, ok := c.err.(*llm.Error); ok { //nolint:errorlint // it is for people
 			fmt.Fprintf(&b, " stopped=%s code=%s", e.Stopped, e.Code)
 		}
-	default:
+	case c.resp != nil:
 		fmt.Fprintf(&b, "%q by %s", c.resp.Text(), c.resp.Target)
 	}
 	attempts, skipped, _ := c.trail()

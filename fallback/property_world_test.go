@@ -65,6 +65,7 @@ type simCall struct {
 	ctx     context.Context
 	request *llm.Request
 
+	release    []func() // its context
 	start, end time.Time
 	caller     string // its goroutine
 	returned   atomic.Bool
@@ -78,9 +79,10 @@ type simCall struct {
 	accepted []llm.Event
 	sinkErr  error
 	sinkTime time.Duration
-	sinkFrom time.Time // the first event
-	sinkLast time.Time // when the last event was taken
-	done     int       // EventDones
+	sinkFrom time.Time     // the first event
+	sinkLast time.Time     // when the last event was taken
+	pause    time.Duration // the longest between two events
+	done     int           // EventDones
 
 	mu    sync.Mutex
 	tries []*simTry
@@ -93,6 +95,7 @@ type simHook struct {
 	target string
 	start  time.Time
 	limit  time.Duration
+	open   []string // the targets whose breakers admitted nobody then
 }
 
 // simTry is one Generate of a target.
@@ -108,6 +111,7 @@ type simTry struct {
 	late    bool      // the call had returned before
 	refused bool      // its breaker admitted nobody just then
 	watched bool
+	pushed  time.Time   // when it gave the first content away
 	sent    []llm.Event // what its sink took
 	nothing bool        // it returned neither an answer nor an error
 	err     error
@@ -190,6 +194,22 @@ func (w *simWorld) renew(targets []simTarget, dropped bool) {
 
 func (w *simWorld) now() *simVersion { return &w.versions[len(w.versions)-1] }
 
+// refuses reports whether the breaker of a target has been open for a while. w.mu is held.
+func (w *simWorld) refuses(name string) bool {
+	return w.breakers.Wait(name) > 0 && !w.changed[name].Equal(time.Now())
+}
+
+func (w *simWorld) open() (names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.sc.Targets {
+		if name := w.sc.Targets[i].Name; w.refuses(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // change is an event of the scenario.
 func (w *simWorld) change(what string) {
 	targets := append([]simTarget(nil), w.now().targets...)
@@ -233,6 +253,11 @@ func (w *simWorld) run() {
 	all.Wait()
 	time.Sleep(time.Hour) // what was left behind ends, too
 	synctest.Wait()
+	for _, c := range w.calls {
+		for _, release := range c.release {
+			release()
+		}
+	}
 }
 
 // chain is the one that the caller holds.
@@ -254,8 +279,7 @@ func goroutine() string {
 }
 
 func (c *simCall) run() {
-	ctx, cancel := c.context()
-	defer cancel()
+	ctx := c.context()
 	c.ctx, c.request, c.caller = ctx, c.build(), goroutine()
 	chain := c.world.chain(c.OldChain)
 	c.start = time.Now()
@@ -287,43 +311,40 @@ func (c *simCall) run() {
 	}
 }
 
-func (c *simCall) context() (context.Context, context.CancelFunc) {
+// context is the caller's. It lives longer than the call, so that what the call has left behind is seen.
+func (c *simCall) context() context.Context {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), simKey{}, c))
-	undo := []func(){cancel}
+	c.release = append(c.release, cancel)
 	var release context.CancelFunc
 	if c.Used > 0 {
 		ctx, release = deadline.With(ctx, c.Execution, nil)
-		undo = append(undo, release)
+		c.release = append(c.release, release)
 		time.Sleep(c.Used)
 	}
 	if c.Deadline > 0 {
 		ctx, release = context.WithTimeout(ctx, c.Deadline)
-		undo = append(undo, release)
+		c.release = append(c.release, release)
 	}
 	if c.Execution > 0 && c.Used == 0 {
 		ctx, release = deadline.With(ctx, c.Execution, nil)
-		undo = append(undo, release)
+		c.release = append(c.release, release)
 	}
 	if c.Cancel > 0 {
-		timer := time.AfterFunc(c.Cancel, cancel)
-		undo = append(undo, func() { timer.Stop() })
+		time.AfterFunc(c.Cancel, cancel)
 	}
 	if !c.Unwatched {
 		ctx = llm.WithObserver(ctx, c.observer())
 	}
-	return ctx, func() {
-		for i := len(undo) - 1; i >= 0; i-- {
-			undo[i]()
-		}
-	}
+	return ctx
 }
 
 func (c *simCall) observer() *llm.Observer {
 	return &llm.Observer{
 		AttemptStart: func(ctx context.Context, a *llm.Attempt) context.Context {
+			hook := simHook{a.Target, a.Start, a.Limit, c.world.open()}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.hooks = append(c.hooks, simHook{a.Target, a.Start, a.Limit})
+			c.hooks = append(c.hooks, hook)
 			return ctx
 		},
 		AttemptEnd: func(_ context.Context, a *llm.Attempt, _ error) {
@@ -382,6 +403,8 @@ func (c *simCall) sink(e llm.Event) error {
 	}
 	if len(c.seen) == 0 {
 		c.sinkFrom = time.Now()
+	} else {
+		c.pause = max(c.pause, time.Since(c.sinkLast))
 	}
 	c.seen = append(c.seen, e)
 	if c.sinkErr != nil {
@@ -419,7 +442,11 @@ func (p *simProvider) close() error {
 
 // Generate plays the next try of the call that ctx belongs to.
 func (p *simProvider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sink) (resp *llm.Response, err error) {
-	c, _ := ctx.Value(simKey{}).(*simCall)
+	c, ok := ctx.Value(simKey{}).(*simCall)
+	if !ok {
+		p.world.problem("%s is asked for nobody", p.target.Name)
+		return nil, errors.New("nobody asks")
+	}
 	try := c.begin(ctx, p, sink)
 	defer func() {
 		c.mu.Lock()
@@ -433,7 +460,7 @@ func (p *simProvider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sin
 func (c *simCall) begin(ctx context.Context, p *simProvider, sink llm.Sink) *simTry {
 	w := c.world
 	w.mu.Lock()
-	refused := w.breakers.Wait(p.target.Name) > 0 && !w.changed[p.target.Name].Equal(time.Now())
+	refused := w.refuses(p.target.Name)
 	if w.shut[p.key] > 0 {
 		w.problems = append(w.problems, fmt.Sprintf("call %d: %s is asked though it is closed", c.id, p.target.Name))
 	}
@@ -584,6 +611,9 @@ func (r *simRun) push(e llm.Event) error {
 	if r.try.fault.Noisy {
 		r.noise()
 	}
+	if r.try.pushed.IsZero() {
+		r.try.pushed = time.Now()
+	}
 	err := r.sink(e)
 	if err == nil {
 		r.try.sent = append(r.try.sent, e)
@@ -633,6 +663,10 @@ func (r *simRun) leave() (*llm.Response, error) {
 		}
 	case "nothing":
 		return nil, nil
+	case "pushes":
+		if n := len(r.try.sent); r.sink != nil && n < len(r.try.script) {
+			_ = r.push(r.try.script[n])
+		}
 	}
 	return r.partial(), &llm.Error{Kind: llm.KindOf(r.ctx.Err()), Err: context.Cause(r.ctx), Partial: r.partial()}
 }

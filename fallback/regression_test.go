@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -242,6 +243,23 @@ func TestCallsDoNotLeaveACoolDownTogether(t *testing.T) {
 		slices.Sort(waits)
 		if together := len(waits) - len(slices.Compact(waits)); together > 2 {
 			t.Errorf("%d of %d calls came back at the same instant as another", together, len(waits))
+		}
+	})
+}
+
+// Below the floor of an execution nothing is begun, a hedge neither.
+func TestNoHedgeBelowTheFloorOfAnExecution(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := deadline.With(t.Context(), 30*s, nil)
+		defer cancel()
+		time.Sleep(26500 * time.Millisecond) // 500 ms before the floor
+		resp, err := hedgedChain(t, target("a", llmtest.Text("ok").After(1500*time.Millisecond)), target("b")).Generate(ctx, triage(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := trail(resp.Attempts); got != "a:answered@1.5s" {
+			t.Errorf("got %s", got)
 		}
 	})
 }
