@@ -71,7 +71,7 @@ func TestARowIsComparedWithThoseThatAnswerAsMuch(t *testing.T) {
 		want [3]place
 	}{
 		{row("a", true, 100, 300, 1500, 1.05), [3]place{equal, ahead, ahead}},
-		{row("b", true, 99.7, 300, 1630, 1.11), [3]place{equal, equal, equal}},
+		{row("b", true, 99.7, 300, 1670, 1.11), [3]place{equal, equal, equal}},
 		{row("c", true, 99, 300, 1700, 1.2), [3]place{behind, behind, behind}},
 		{row("d", true, 94.2, 300, 1100, 1.06), [3]place{behind, equal, equal}},
 		{row("e", true, 0, math.NaN(), math.NaN(), math.NaN()), [3]place{behind, none, none}},
