@@ -193,7 +193,7 @@ func TestCallErrors(t *testing.T) {
 			"an overload",
 			simazure.Options{Script: failing(llm.ErrUnavailable, 0)},
 			noRetry, 6,
-			[]string{"unavailable (503)", "next: the same call may succeed later"},
+			[]string{"unavailable (503)", "next: the same call may succeed later", "no time to wait and try again"},
 		},
 		{
 			"a filtered prompt",
