@@ -60,8 +60,7 @@ func newBreaker(s *Set, name string) *breaker {
 // allow asks the gate, then gobreaker, then the gate again: between the first two others may have opened
 // the breaker, and a millisecond later gobreaker would admit this call as the probe of a wait just begun.
 func (b *breaker) allow() (Permit, error) {
-	before := b.gate.now.Load()
-	if before.wait() > 0 {
+	if b.gate.wait() > 0 {
 		return Permit{}, b.refusal()
 	}
 	done, err := b.cb.Allow()
@@ -69,19 +68,19 @@ func (b *breaker) allow() (Permit, error) {
 		return Permit{}, b.refusal()
 	}
 	p := Permit{breaker: b, done: done}
-	after := b.gate.now.Load()
-	if after == nil {
-		return p, nil
-	}
-	if before == nil || after.wait() > 0 {
+	gate := b.gate.now.Load()
+	if gate.wait() > 0 {
 		p.Settle(Outcome{Weight: -1})
 		return Permit{}, b.refusal()
 	}
-	b.probe(&p, after)
+	if gate.name() == Open {
+		b.probe(&p, gate)
+	}
 	return p, nil
 }
 
-// probe moves the gate to half-open and tells of it. If OnChange panics the caller never gets the permit.
+// probe moves the gate, whose wait is over, to half-open and tells of it. If OnChange panics the caller never
+// gets the permit.
 func (b *breaker) probe(p *Permit, seen *gateState) {
 	b.set.changes.probing(b, seen)
 	told := false

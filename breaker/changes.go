@@ -24,11 +24,11 @@ func (c *changes) move(b *breaker, to gateState, at time.Time) {
 	c.set(b, to, at)
 }
 
-// probing makes a gate half-open that a probe has passed, if it is still as the probe saw it.
+// probing makes the gate of b half-open, if it is still as the probe saw it that has passed it.
 func (c *changes) probing(b *breaker, seen *gateState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if seen.state == Open && b.gate.now.Load() == seen {
+	if b.gate.now.Load() == seen {
 		c.set(b, gateState{state: HalfOpen}, time.Now())
 	}
 }
@@ -40,7 +40,7 @@ func (c *changes) set(b *breaker, to gateState, at time.Time) {
 	} else {
 		b.gate.now.Store(&to)
 	}
-	if c.onChange == nil || b.muted || from == to.state {
+	if c.onChange == nil || b.muted {
 		return
 	}
 	c.queue = append(c.queue, Change{Name: b.name, From: from, To: to.state, At: at})

@@ -123,9 +123,9 @@ func TestOpensNoMoreOftenThanTheThresholdSays(t *testing.T) {
 		name string
 		traffic
 	}{
-		{"0.5 % timeouts and 1 % failures at 20 rps for 5 h", traffic{20, 5 * time.Hour, 0.005, 0.01}},
-		{"5 % timeouts and 3 % failures at 2 rps for 50 h", traffic{2, 50 * time.Hour, 0.05, 0.03}},
-		{"10 % timeouts and 5 % failures at 2 rps for 50 h", traffic{2, 50 * time.Hour, 0.10, 0.05}},
+		{"0.5 % timeouts and 1 % failures at 20 rps for 3 h", traffic{20, 3 * time.Hour, 0.005, 0.01}},
+		{"5 % timeouts and 3 % failures at 2 rps for 25 h", traffic{2, 25 * time.Hour, 0.05, 0.03}},
+		{"10 % timeouts and 5 % failures at 2 rps for 25 h", traffic{2, 25 * time.Hour, 0.10, 0.05}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

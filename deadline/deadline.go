@@ -14,7 +14,9 @@ type execution struct {
 	start    time.Time
 	end      time.Time // zero: nothing ends it, it only carries caps
 	lastCall time.Time // after it Check fails
+	warnAt   time.Time // when the warning is due
 	caps     map[string]time.Duration
+	warning  warning
 }
 
 type executionKey struct{}
@@ -88,6 +90,9 @@ func newExecution(ctx context.Context, start, end time.Time, o *Options) (contex
 	}
 	var cancel context.CancelFunc
 	if end.IsZero() {
+		if outer != nil { // it goes on, perhaps with other caps
+			x.start, x.end, x.lastCall, x.warnAt = outer.start, outer.end, outer.lastCall, outer.warnAt
+		}
 		x.Context, cancel = context.WithCancel(ctx)
 		return x, cancel
 	}
@@ -95,9 +100,10 @@ func newExecution(ctx context.Context, start, end time.Time, o *Options) (contex
 		end = start
 	}
 	total := end.Sub(start)
-	x.end, x.lastCall = end, end.Add(-o.failFast(total))
+	failFast := o.failFast(total)
+	x.end, x.lastCall, x.warnAt = end, end.Add(-failFast), end.Add(-o.warn(failFast))
 	if outer != nil && !outer.end.IsZero() {
-		x.lastCall = sooner(x.lastCall, outer.lastCall)
+		x.lastCall, x.warnAt = sooner(x.lastCall, outer.lastCall), sooner(x.warnAt, outer.warnAt)
 	}
 	x.Context, cancel = context.WithDeadlineCause(ctx, end, &ExceededError{Total: total, Elapsed: total})
 	return x, cancel
@@ -188,7 +194,12 @@ func Check(ctx context.Context) error {
 	return x.exceeded("", now)
 }
 
-// exceeded is the error of the execution at now.
+// exceeded is the error of the execution at now. One without an end had what it used.
 func (x *execution) exceeded(step string, now time.Time) *ExceededError {
-	return &ExceededError{Step: step, Total: x.end.Sub(x.start), Elapsed: now.Sub(x.start)}
+	elapsed := now.Sub(x.start)
+	total := elapsed
+	if !x.end.IsZero() {
+		total = x.end.Sub(x.start)
+	}
+	return &ExceededError{Step: step, Total: total, Elapsed: elapsed}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,6 +188,10 @@ func TestLookups(t *testing.T) {
 			ctx = context.WithoutCancel(ctx)
 			left, ok := deadline.Remaining(ctx)
 			equal(t, "Remaining", left, 60*s)
+			far, stop := context.WithTimeout(ctx, 100*s)
+			defer stop()
+			left, _ = deadline.Remaining(far)
+			equal(t, "Remaining of a later deadline", left, 60*s)
 			equal(t, "ok", ok, true)
 		})
 	})
@@ -335,4 +340,28 @@ func TestNesting(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestConcurrent uses one execution from many goroutines; the race detector judges.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := deadline.With(t.Context(), 60*s, &deadline.Options{Caps: map[string]time.Duration{"plan": s}})
+	defer cancel()
+	var all sync.WaitGroup
+	warned := deadline.Warned(ctx)
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				inner, stop := deadline.With(ctx, 30*s, nil)
+				step, done, err := deadline.Step(inner, "plan", 0)
+				if err != nil || deadline.Check(step) != nil || deadline.Warned(ctx) != warned || fmt.Sprint(step) == "" {
+					t.Errorf("step: %v, check: %v", err, deadline.Check(step))
+				}
+				deadline.Warned(step)
+				done()
+				stop()
+			}
+		})
+	}
+	all.Wait()
 }

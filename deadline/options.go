@@ -1,8 +1,17 @@
 package deadline
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"time"
+)
+
+// The bounds of Validate.
+const (
+	minTotal  = time.Second
+	maxTotal  = 15 * time.Minute
+	maxMargin = 30 * time.Second
 )
 
 // Options say how an execution uses its time. The zero value keeps no margin, has no caps, and stops
@@ -21,12 +30,72 @@ type Options struct {
 	Warn time.Duration
 }
 
+// Validate reports the first setting that makes no sense for an execution of that total, by the name of its
+// field. The total has to be between 1 s and 15 min, Margin between 0 and 30 s and below the total, and
+// FailFast, Warn and every cap at least 0 and below the total. o may be nil; then only the total is judged.
+//
+// [FromEnv] validates by itself. With and Limit do not, since the time that a caller gives may be short
+// without any mistake; call Validate where the figures are configured.
+func (o *Options) Validate(total time.Duration) error {
+	if err := o.validate(total); err != nil {
+		return fmt.Errorf("deadline: %w", err)
+	}
+	return nil
+}
+
+func (o *Options) validate(total time.Duration) error {
+	if total < minTotal || total > maxTotal {
+		return fmt.Errorf("total: %v is not between %v and %v", total, minTotal, maxTotal)
+	}
+	if o == nil {
+		return nil
+	}
+	if o.Margin > maxMargin {
+		return fmt.Errorf("Options.Margin: %v is above %v", o.Margin, maxMargin)
+	}
+	if err := below("Options.Margin", o.Margin, total); err != nil {
+		return err
+	}
+	if err := below("Options.FailFast", o.FailFast, total); err != nil {
+		return err
+	}
+	if err := below("Options.Warn", o.Warn, total); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Caps)) {
+		if err := below(fmt.Sprintf("Options.Caps[%q]", name), o.Caps[name], total); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below refuses a length that is negative or not below the total.
+func below(field string, d, total time.Duration) error {
+	switch {
+	case d < 0:
+		return fmt.Errorf("%s: %v is below zero", field, d)
+	case d >= total:
+		return fmt.Errorf("%s: %v is not below the total of %v (lower it or raise the total)", field, d, total)
+	default:
+		return nil
+	}
+}
+
 // failFast is FailFast with its default, for an execution of that total.
 func (o *Options) failFast(total time.Duration) time.Duration {
 	if o.FailFast > 0 {
 		return o.FailFast
 	}
 	return min(5*time.Second, total/10)
+}
+
+// warn is Warn with its default.
+func (o *Options) warn(failFast time.Duration) time.Duration {
+	if o.Warn > 0 {
+		return o.Warn
+	}
+	return failFast
 }
 
 // caps is a copy of Caps, nil if there are none.

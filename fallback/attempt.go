@@ -19,19 +19,17 @@ type attempt struct {
 	slot    *policy.Slot
 	member  *member
 	permit  breaker.Permit // of the target's breaker; none for a last resort
-	now     time.Time      // start
 	limits  llm.Limits
-	left    time.Duration // to the nearest end of the call
-	bound   llm.Bound     // whose end that is
-	trail   llm.Attempt
+	waited  time.Duration // before it
+	took    time.Duration
 	ctx     context.Context //nolint:containedctx // of the observers' hooks
 	hedge   *hedge          // nil unless a second target may be asked beside this one
 	watched bool            // a unary call that is streamed inside
+	lasting bool            // it has all that is left of the total, and that is less than an attempt may take
 	content bool            // something reached the caller: nothing may be sent again
 	refused bool            // an event came after a limit fell
 	inSink  bool
-	over    bool      // its end was told
-	ended   time.Time // of one that ended on a goroutine of its own; zero: it has not, or just now
+	over    bool // its end was told
 	sinkErr error
 }
 
@@ -48,35 +46,35 @@ func (a *attempt) admit() bool {
 // run asks the target once. left and bound are the nearest end of the call and whose it is. It returns the
 // attempt that decided, which with a hedge may be another one: its error is nil for an answer that can be
 // used, and the Response beside an error is what the sink accepted.
-func (a *attempt) run(limits llm.Limits, left time.Duration, bound llm.Bound) (*attempt, *llm.Response, *llm.Error) {
+func (a *attempt) run(now time.Time, limits llm.Limits, left time.Duration, bound llm.Bound) (*attempt, *llm.Response, *llm.Error) {
 	defer a.leave()
 	a.set(limits, left, bound)
 	a.count()
-	a.begin(a.now)
+	a.begin(now)
 	if a.call.plan.Hedge.After > 0 {
-		a.hedge = a.call.arm(a)
+		a.hedge = a.call.arm(a, left)
 	}
 	resp, err := a.generate(a.sink())
 	if a.hedge != nil {
 		return a.hedge.resolve(resp, err)
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.Start()))
 	return a, resp, failure
 }
 
 // set fixes what the attempt may take.
 func (a *attempt) set(limits llm.Limits, left time.Duration, bound llm.Bound) {
 	c := a.call
-	a.limits, a.left, a.bound = limits, left, bound
+	a.limits = limits
+	a.lasting = bound == llm.BoundTotal && limits.Attempt >= left && left < c.limits.Attempt
 	a.watched = c.sink == nil && c.plan.Watch.On(limits.Attempt, c.limits.Attempt, &a.member.Can)
-	a.trail = llm.Attempt{Target: a.member.Name, Model: a.member.Model, Limit: limits.Attempt}
 	a.member.inFlight.Add(1)
 }
 
 // count counts the attempt in, on the goroutine of the call.
 func (a *attempt) count() {
 	c := a.call
-	a.trail.Wait, c.waited = c.waited, 0
+	a.waited, c.waited = c.waited, 0
 	c.tries++
 	a.slot.Tries++
 }
@@ -84,9 +82,11 @@ func (a *attempt) count() {
 // begin tells the observers and starts the clock.
 func (a *attempt) begin(now time.Time) {
 	c := a.call
-	a.now, a.trail.Start, a.ctx = now, now, c.ctx
+	a.ctx = c.ctx
 	if c.observer != nil && c.observer.AttemptStart != nil {
-		if ctx := c.observer.AttemptStart(a.ctx, &a.trail); ctx != nil {
+		entry := a.entry()
+		entry.Start = now
+		if ctx := c.observer.AttemptStart(a.ctx, &entry); ctx != nil {
 			a.ctx = ctx
 		}
 	}
@@ -116,8 +116,10 @@ func (a *attempt) leave() {
 		weight = policy.Neutral
 	}
 	a.settle(weight, false)
-	a.trail.Kind, a.trail.Took = llm.ErrUnknown, time.Since(a.now)
-	a.tell(&llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.member.Name})
+	a.took = time.Since(a.Start())
+	entry := a.entry()
+	entry.Kind = llm.ErrUnknown
+	a.tell(entry, &llm.Error{Kind: llm.ErrUnknown, Code: "panicked", Target: a.member.Name})
 }
 
 // settle closes the account with the breaker. Only the first failure of a target within a call has weight:
@@ -138,8 +140,8 @@ func (a *attempt) endBy() time.Time {
 	c := a.call
 	switch {
 	case a.watched:
-		return c.start.Add(c.total)
-	case !c.deadline.IsZero():
+		return c.start.Add(c.limits.Total)
+	case c.due != 0:
 		return time.Time{}
 	default:
 		return c.start.Add(streamEnd)
@@ -216,23 +218,15 @@ func (a *attempt) deliver(e llm.Event) error {
 	return err
 }
 
-// end judges the attempt, settles it and writes it into the trail. It returns nil for an answer that can be
-// used.
-func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
+// end judges the attempt, which took so long, settles it and writes it into the trail. It returns nil for an
+// answer that can be used.
+func (a *attempt) end(resp *llm.Response, err error, took time.Duration) *llm.Error {
 	fell := a.Stop()
-	a.trail.Took = a.ran()
+	a.took = took
 	failure := a.judge(resp, err, fell)
 	a.account(fell, failure)
 	a.finish(resp, failure)
 	return failure
-}
-
-// ran is how long the target worked.
-func (a *attempt) ran() time.Duration {
-	if !a.ended.IsZero() {
-		return a.ended.Sub(a.now)
-	}
-	return time.Since(a.now)
 }
 
 // judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
@@ -243,18 +237,22 @@ func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Erro
 	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
+	over := callerErr != nil || c.due != 0 && a.Start().Add(a.took).Sub(c.start) >= c.due
 	if err == nil && !errors.Is(callerErr, context.Canceled) {
-		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		bad := c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		if bad == nil || fell == "" && !over {
+			return bad
+		}
+		err = bad // what a target returns when its time is up, and no answer
 	}
-	over := !c.deadline.IsZero() && !a.now.Add(a.trail.Took).Before(c.deadline)
 	v := policy.Judge(callerErr, over, fell, err)
 	switch {
 	case v.Bound == llm.BoundCaller:
-		v.Bound = c.owner
+		v.Bound = c.owner()
 	case v.Bound == llm.BoundEnd && a.watched:
 		v.Bound = llm.BoundTotal
-	case v.Bound == llm.BoundAttempt && a.bound == llm.BoundTotal && a.limits.Attempt >= a.left && a.left < c.limits.Attempt:
-		v.Bound = llm.BoundTotal // it had all the time that was left, and that was less than an attempt may take
+	case v.Bound == llm.BoundAttempt && a.lasting:
+		v.Bound = llm.BoundTotal
 	}
 	return verdictError(v, err, context.Cause(c.ctx))
 }
@@ -281,71 +279,90 @@ func verdictError(v policy.Verdict, err, cause error) *llm.Error {
 
 // account settles the permit and the retry tokens.
 func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
-	c, paid := a.call, a.slot.Paid
+	c, paid := a.call, int(a.slot.Paid)
 	a.slot.Paid = 0
 	switch {
 	case a.sinkErr != nil:
-		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan).Weight, false)
+		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan.Plan).Weight, false)
+		a.member.tokens.Return(paid) // the target did answer
 	case failure != nil:
-		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan), failure, a.trail.Took, c.evidence)
+		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan.Plan), failure, a.took, policy.Evidence(c.plan.Limits.Attempt))
 		a.settle(weight, wire)
-		a.member.fail(failure.Kind, a.now.Add(a.trail.Took))
+		a.member.fail(failure.Kind, a.Start().Add(a.took))
 	default:
 		slow := &llm.Error{Kind: llm.ErrTimeout, Bound: fell}
 		weight := 0.0
 		if fell != "" { // the caller gets the answer, the breaker hears that it was late
-			weight, _ = policy.Weigh(policy.RuleFor(llm.ErrTimeout, false, c.plan), slow, a.trail.Took, c.evidence)
+			weight, _ = policy.Weigh(policy.RuleFor(llm.ErrTimeout, false, c.plan.Plan), slow, a.took, policy.Evidence(c.plan.Limits.Attempt))
 		}
 		a.settle(weight, false)
 		a.member.tokens.Return(max(paid, 1))
 	}
 }
 
+// entry is the attempt as the trail has it, as far as it has come.
+func (a *attempt) entry() llm.Attempt {
+	return llm.Attempt{
+		Target: a.member.Name, Model: a.member.Model, Start: a.Start(),
+		Wait: a.waited, Limit: a.limits.Attempt, Took: a.took,
+	}
+}
+
 // finish writes the attempt into the trail and tells the observers.
 func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
-	a.trail.FirstContent = a.FirstContent()
+	entry := a.entry()
+	entry.FirstContent = a.FirstContent()
 	if resp != nil {
-		a.trail.Usage = resp.Usage
+		entry.Usage = resp.Usage
 	}
 	var err error
 	switch {
 	case a.sinkErr != nil:
-		a.trail.Kind, err = llm.ErrCanceled, a.sinkErr
+		entry.Kind, err = llm.ErrCanceled, a.sinkErr
 	case failure != nil:
-		a.trail.Kind, a.trail.Bound, a.trail.Status = failure.Kind, failure.Bound, failure.Status
-		a.trail.RequestID, a.trail.NotSent = failure.RequestID, failure.NotSent
-		a.trail.Limit = fallenLimit(failure.Bound, a.limits)
-		a.trail.Model = cmp.Or(a.trail.Model, failure.Model)
-		failure.Target, failure.Model = a.member.Name, a.trail.Model
+		entry.Kind, entry.Bound, entry.Status = failure.Kind, failure.Bound, failure.Status
+		entry.RequestID, entry.NotSent = failure.RequestID, failure.NotSent
+		entry.Limit = fallenLimit(failure.Bound, a.limits)
+		entry.Model = cmp.Or(entry.Model, failure.Model)
+		failure.Target, failure.Model = a.member.Name, entry.Model
 		failure.Partial = nil
 		err = failure
 	case resp != nil:
-		a.trail.Model = cmp.Or(a.trail.Model, resp.Model)
+		entry.Model = cmp.Or(entry.Model, resp.Model)
 	}
-	a.tell(err)
+	a.tell(entry, err)
 }
 
 // lose ends an attempt that another was faster than. It says nothing of the target.
-func (a *attempt) lose(resp *llm.Response) {
+func (a *attempt) lose(resp *llm.Response, took time.Duration) {
 	if a.over {
 		return
 	}
-	a.trail.Kind, a.trail.Took = llm.ErrCanceled, a.ran()
+	a.took = took
+	entry := a.entry()
+	entry.Kind = llm.ErrCanceled
 	if resp != nil {
-		a.trail.Usage = resp.Usage
+		entry.Usage = resp.Usage
 	}
 	a.settle(policy.Neutral, false)
-	a.tell(&llm.Error{Kind: llm.ErrCanceled, Code: "hedged", Target: a.member.Name, Model: a.member.Model})
+	a.tell(entry, &llm.Error{Kind: llm.ErrCanceled, Code: "hedged", Target: a.member.Name, Model: a.member.Model})
 }
 
 // tell ends the attempt for the trail and the observers.
-func (a *attempt) tell(err error) {
+func (a *attempt) tell(entry llm.Attempt, err error) {
 	a.over = true
 	a.member.inFlight.Add(-1)
 	c := a.call
-	c.attempts = append(c.attempts, a.trail)
+	if c.attempts == nil { // one that answered is the only one
+		n := 1
+		if err != nil {
+			n += len(c.slots)
+		}
+		c.attempts = make([]llm.Attempt, 0, n)
+	}
+	c.attempts = append(c.attempts, entry)
 	if c.observer != nil && c.observer.AttemptEnd != nil {
-		c.observer.AttemptEnd(a.ctx, &a.trail, err)
+		c.observer.AttemptEnd(a.ctx, &c.attempts[len(c.attempts)-1], err)
 	}
 }
 

@@ -2,10 +2,13 @@ package fallback_test
 
 import (
 	"context"
+	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -26,7 +29,8 @@ func benchClients(tb testing.TB) (fake, chained, second *llm.Client) {
 	if chained, err = fallback.NewClient([]fallback.Target{bare("a", answer), bare("b"), bare("c")}, nil); err != nil {
 		tb.Fatal(err)
 	}
-	if second, err = fallback.NewClient([]fallback.Target{bare("a", fail(llm.ErrUnavailable)), bare("b", answer)}, nil); err != nil {
+	patient := &fallback.Options{Breakers: breaker.NewSet(&breaker.Options{Threshold: math.MaxInt32})} // a is to be asked each time
+	if second, err = fallback.NewClient([]fallback.Target{bare("a", fail(llm.ErrUnavailable)), bare("b", answer)}, patient); err != nil {
 		tb.Fatal(err)
 	}
 	return fake, chained, second
@@ -90,8 +94,23 @@ func TestAllocations(t *testing.T) {
 	if got := allocs(chained) - base; got > 10 {
 		t.Errorf("a first try costs %v allocations over the fake, want 10 at the most", got)
 	}
+	if got := bytesPerRun(ctx, chained, req) - bytesPerRun(ctx, fake, req); got > 1228 {
+		t.Errorf("a first try costs %d bytes over the fake, want 1.2 KB at the most", got)
+	}
 	first := allocs(chained)
 	if got := allocs(second) - first; got > 9 {
 		t.Errorf("a further target costs %v allocations, want 9 at the most", got)
 	}
+}
+
+// bytesPerRun is what a call allocates, in bytes. No other test runs beside this one.
+func bytesPerRun(ctx context.Context, c *llm.Client, req *llm.Request) uint64 {
+	const runs = 500
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range runs {
+		_, _ = c.Generate(ctx, req)
+	}
+	runtime.ReadMemStats(&after)
+	return (after.TotalAlloc - before.TotalAlloc) / runs
 }

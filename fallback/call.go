@@ -1,7 +1,9 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/punctual-llm/punctual/deadline"
@@ -23,18 +25,17 @@ type call struct {
 	req      *llm.Request
 	sink     llm.Sink
 	observer *llm.Observer
-	plan     policy.Plan
+	plan     *operation
 
 	start      time.Time
-	deadline   time.Time // of ctx; zero: none
-	owner      llm.Bound // whose the deadline is: the caller's or the execution's
-	executed   bool      // ctx carries an execution deadline
+	due        time.Duration // when ctx ends, after start; 0: never
+	execution  bool          // ctx carries an execution deadline
+	caller     bool          // the deadline of ctx is sooner: the caller's own
 	limits     llm.Limits
-	total      time.Duration
 	minimum    time.Duration // the shortest attempt worth starting
-	evidence   time.Duration // what an attempt must have run for its timeout to count
 	slots      []policy.Slot // in the order of the call
 	lastResort bool          // it was used
+	tries      int32
 	waited     time.Duration // since the last attempt
 	pending    *hedge        // its second target goes on, though the first has failed
 
@@ -43,41 +44,37 @@ type call struct {
 	warnings []llm.Warning
 	failure  *llm.Error     // what the call ends with if nothing else comes; observers have it, so it is not changed
 	partial  *llm.Response  // what the sink accepted of the failed attempt
-	retry    time.Time      // the earliest useful retry; zero: unknown
+	retry    time.Duration  // the earliest useful retry, after the start; 0: unknown
 	stop     llm.StopReason // why a target that failed will not be asked again
-	tries    int
 }
 
 // prepare works out what the call may spend, and on which targets.
 func (c *call) prepare() error {
-	plan, known := c.chain.plans.For(c.req.Operation)
+	plan, known := c.chain.plans.of(c.req.Operation)
 	if !known {
 		c.warnings = append(c.warnings, llm.Warning{
 			Code: "unknown_operation", Field: "operation",
 			Message: "no plan has this name; the default plan was used",
 		})
 	}
-	c.plan, c.start, c.owner = plan, time.Now(), llm.BoundCaller
+	c.plan, c.start = plan, time.Now()
 	if err := c.checkExecution(); err != nil {
 		return c.describe(err)
 	}
 	if err := c.choose(); err != nil {
 		return c.describe(err)
 	}
-	c.evidence = policy.Evidence(plan.Limits.Attempt)
 	c.limits = policy.Override(plan.Limits, c.req.Limits)
 	if c.limits.Idle == 0 {
 		c.limits.Idle = policy.DefaultIdle(c.limits.Attempt)
 	}
-	plan.Limits = c.limits
-	c.total = plan.Total(len(c.slots))
-	budget := c.total
+	c.limits.Total = policy.Plan{Limits: c.limits}.Total(len(c.slots))
+	budget := c.limits.Total
 	if d, ok := c.ctx.Deadline(); ok {
-		c.deadline = d
-		budget = min(budget, d.Sub(c.start))
+		c.due = cmp.Or(d.Sub(c.start), -1)
+		budget = min(budget, c.due)
 	}
 	c.minimum = policy.Minimum(budget)
-	c.attempts = make([]llm.Attempt, 0, len(c.slots))
 	return nil
 }
 
@@ -87,10 +84,8 @@ func (c *call) checkExecution() error {
 	if !ok {
 		return nil
 	}
-	c.executed = true
-	if d, has := c.ctx.Deadline(); has && !d.Before(end) {
-		c.owner = llm.BoundExecution
-	}
+	d, _ := c.ctx.Deadline()
+	c.execution, c.caller = true, d.Before(end)
 	if err := deadline.Check(c.ctx); err != nil && c.ctx.Err() == nil {
 		return c.executionError(err)
 	}
@@ -140,7 +135,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		return h.await()
 	}
 	elapsed := now.Sub(c.start)
-	left, bound := c.left(elapsed, now)
+	left, bound := c.left(elapsed)
 	if stop := c.stopBefore(left, bound); stop != "" {
 		return nil, nil, &llm.Error{Stopped: stop}
 	}
@@ -161,17 +156,17 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	case !c.pay(at, resort):
 		return nil, nil, nil
 	case sleep > 0:
-		c.sleep(sleep)
+		c.sleep(c.spread(at, sleep, elapsed, left))
 		return nil, nil, nil
 	}
-	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at), now: now}
+	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}
 	if !resort && !a.admit() {
 		return nil, nil, nil
 	}
 	c.passOver(at)
 	limits := policy.Shorten(c.limits, a.member.Limits)
 	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, policy.Live(c.slots, at, c.usable))
-	return a.run(limits, left, bound)
+	return a.run(now, limits, left, bound)
 }
 
 func (c *call) member(slot int) *member { return &c.chain.members[c.slots[slot].Target] }
@@ -230,16 +225,16 @@ func (c *call) pay(slot int, resort bool) bool {
 	if resort {
 		c.lastResort, cost = true, policy.ResortCost
 	}
-	if s.Paid >= cost {
+	if int(s.Paid) >= cost {
 		return true
 	}
-	if !c.member(slot).tokens.Take(cost - s.Paid) {
+	if !c.member(slot).tokens.Take(cost - int(s.Paid)) {
 		if !resort {
 			s.Dead, c.stop = true, llm.StopRetryTokens
 		}
 		return false
 	}
-	s.Paid = cost
+	s.Paid = int8(cost)
 	return true
 }
 
@@ -250,10 +245,19 @@ func (c *call) release() {
 	}
 	for i := range c.slots {
 		if s := &c.slots[i]; s.Paid > 0 {
-			c.member(i).tokens.Return(s.Paid)
+			c.member(i).tokens.Return(int(s.Paid))
 			s.Paid = 0
 		}
 	}
+}
+
+// spread lengthens a wait for the end of a cool-down, at which all calls that wait for it would come back at
+// the same instant. A slot's own wait after a failure is spread already. The minimum is left after it.
+func (c *call) spread(slot int, wait, elapsed, left time.Duration) time.Duration {
+	if c.slots[slot].ReadyAt-elapsed >= wait {
+		return wait
+	}
+	return wait + rand.N(min(wait/2, left-c.minimum-wait)+1)
 }
 
 func (c *call) sleep(d time.Duration) {
@@ -268,11 +272,11 @@ func (c *call) sleep(d time.Duration) {
 }
 
 // left is the time to the nearest end of the call, and whose end that is.
-func (c *call) left(elapsed time.Duration, now time.Time) (time.Duration, llm.Bound) {
-	left, bound := c.total-elapsed, llm.BoundTotal
-	if !c.deadline.IsZero() {
-		if d := c.deadline.Sub(now); d <= left {
-			left, bound = d, c.owner
+func (c *call) left(elapsed time.Duration) (time.Duration, llm.Bound) {
+	left, bound := c.limits.Total-elapsed, llm.BoundTotal
+	if c.due != 0 {
+		if d := c.due - elapsed; d <= left {
+			left, bound = d, c.owner()
 		}
 	}
 	return left, bound
@@ -288,7 +292,7 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 		}
 		return llm.StopDeadline
 	case left <= 0 && c.failure == nil: // a deadline that has passed, but whose timer has not fired yet
-		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: c.owner, NotSent: true}
+		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: c.owner(), NotSent: true}
 		return llm.StopDeadline
 	case len(c.attempts) == 0 && left > 0, left >= c.minimum && left > 0:
 	case bound == llm.BoundTotal:
@@ -296,7 +300,7 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 	default:
 		return llm.StopDeadline
 	}
-	if c.executed {
+	if c.execution {
 		if err := deadline.Check(c.ctx); err != nil {
 			if c.failure == nil {
 				c.failure = c.executionError(err)
@@ -304,22 +308,30 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 			return llm.StopDeadline
 		}
 	}
-	if c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+	if c.limits.Tries > 0 && int(c.tries) >= c.limits.Tries {
 		return llm.StopTries
 	}
 	return ""
 }
 
+// owner is whose the deadline of ctx is.
+func (c *call) owner() llm.Bound {
+	if c.execution && !c.caller {
+		return llm.BoundExecution
+	}
+	return llm.BoundCaller
+}
+
 // over reports whether the caller's context has ended, or its deadline has passed though its timer has not run.
 func (c *call) over() bool {
-	return c.ctx.Err() != nil || !c.deadline.IsZero() && !time.Now().Before(c.deadline)
+	return c.ctx.Err() != nil || c.due != 0 && time.Since(c.start) >= c.due
 }
 
 func (c *call) callerError() *llm.Error {
 	v := policy.Judge(c.ctx.Err(), false, "", nil)
 	e := &llm.Error{Kind: v.Kind, NotSent: true, Err: context.Cause(c.ctx)}
 	if v.Bound != "" {
-		e.Bound = c.owner
+		e.Bound = c.owner()
 	}
 	return e
 }

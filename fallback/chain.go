@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -19,10 +18,9 @@ import (
 // loop under one deadline. It is immutable but for SetEmergency, and safe for concurrent use.
 type Chain struct {
 	members  []member
-	plans    policy.Plans
+	plans    operations
 	breakers *breaker.Set
 	groups   map[string]*policy.Cooldown
-	hedges   hedgeBudgets
 
 	configured bool          // emergency mode by the options
 	emergency  *atomic.Int32 // what SetEmergency said, shared with later chains: 0 nothing, 1 on, -1 off
@@ -47,11 +45,9 @@ func New(targets []Target, o *Options) (*Chain, error) {
 		return nil, err
 	}
 	c := &Chain{
-		plans: o.Plans, breakers: o.Breakers, groups: map[string]*policy.Cooldown{},
+		plans: newOperations(o.Plans), breakers: o.Breakers, groups: map[string]*policy.Cooldown{},
 		configured: o.Emergency, emergency: new(atomic.Int32), drained: make(chan struct{}),
 	}
-	c.plans.Operations = maps.Clone(o.Plans.Operations)
-	c.hedges = newHedgeBudgets(c.plans)
 	if prev := o.Prev; prev != nil {
 		c.emergency = prev.emergency
 		c.breakers = cmp.Or(c.breakers, prev.breakers)
@@ -116,7 +112,8 @@ func (c *Chain) group(name string) *policy.Cooldown {
 	return new(policy.Cooldown)
 }
 
-// replacedBy hands new calls to next, and closes what next did not take over once the last call has ended.
+// replacedBy hands new calls to next, and closes what next did not take over once the last call has ended. Until
+// then c counts as a call under way on next: what next shares with c is in use.
 func (c *Chain) replacedBy(next *Chain) {
 	for i := range c.members {
 		m := &c.members[i]

@@ -10,9 +10,9 @@ import (
 // failed takes a failure into account: what it means for the target, for this call and for others. It says
 // why the call is over, "" if it goes on.
 func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
-	now := a.now.Add(a.trail.Took)
+	now := a.Start().Add(a.took)
 	c.remember(err, now)
-	rule := policy.RuleFor(err.Kind, a.content, c.plan)
+	rule := policy.RuleFor(err.Kind, a.content, c.plan.Plan)
 	c.cool(a.member, rule, err)
 	s := a.slot
 	for i := range c.slots {
@@ -34,9 +34,9 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 	if s.Dead {
 		return ""
 	}
-	wait := c.plan.Backoff.Delay(s.Tries, s.Waited, err.RetryAfter, nil)
+	wait := c.plan.Backoff.Delay(int(s.Tries), s.Waited, err.RetryAfter, nil)
 	s.Waited, s.ReadyAt = wait, now.Sub(c.start)+wait
-	if left, _ := c.left(now.Sub(c.start), now); err.RetryAfter > 0 && (wait > longestWait || wait > left) {
+	if left, _ := c.left(now.Sub(c.start)); err.RetryAfter > 0 && (wait > longestWait || wait > left) {
 		a.member.own.Set(err.RetryAfter, err.Kind)
 	}
 	return ""
@@ -46,7 +46,7 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 // hide another's passing fault.
 func (c *call) remember(err *llm.Error, now time.Time) {
 	if err.RetryAfter > 0 {
-		if at := now.Add(err.RetryAfter); c.retry.IsZero() || at.Before(c.retry) {
+		if at := now.Add(err.RetryAfter).Sub(c.start); c.retry == 0 || at < c.retry {
 			c.retry = at
 		}
 	}
@@ -80,7 +80,7 @@ func (c *call) needLarger(than int) {
 			continue
 		}
 		s.Dead = true
-		if s.Tries == 0 {
+		if s.Tries == 0 && (c.pending == nil || c.pending.second.slot != s) {
 			c.pass(s, m, llm.SkipUnsupported, 0)
 		}
 	}
@@ -120,7 +120,7 @@ func (c *call) refusal() *llm.Error {
 		}
 	}
 	if first > 0 {
-		c.retry = time.Now().Add(first)
+		c.retry = time.Since(c.start) + first
 	}
 	return e
 }
@@ -156,8 +156,8 @@ func (c *call) fail(stop llm.StopReason) (*llm.Response, error) {
 	}
 	e := *c.failure
 	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
-	if !c.retry.IsZero() {
-		e.RetryAfter = max(time.Until(c.retry), 0)
+	if c.retry > 0 && (e.Kind.Transient() || len(c.attempts) == 0) { // after any other, a retry is of no use
+		e.RetryAfter = max(c.retry-time.Since(c.start), 0)
 	}
 	for i := range c.slots {
 		s, m := &c.slots[i], c.member(i)

@@ -38,8 +38,9 @@ type result struct {
 	resp   *llm.Response
 	err    error
 	failed bool // by itself, while the caller still waited
-	ended  time.Time
-	panic  any // of the target; nil: none
+	panic  any  // of the target; nil: none
+	done   bool
+	took   time.Duration
 }
 
 const (
@@ -50,9 +51,6 @@ const (
 
 var errHedged = errors.New("fallback: another target was faster")
 
-// hedgeBudgets hold the share of calls that may be hedged, by operation.
-type hedgeBudgets map[llm.Operation]*hedgeBudget
-
 // hedgeBudget earns a share of a hedge with every call. In thousandths of a hedge.
 type hedgeBudget struct{ credit atomic.Int64 }
 
@@ -60,24 +58,6 @@ const (
 	oneHedge   = 1000
 	mostHedges = 10 * oneHedge
 )
-
-func newHedgeBudgets(plans policy.Plans) hedgeBudgets {
-	b := hedgeBudgets{"": new(hedgeBudget)}
-	for op := range plans.Operations {
-		b[op] = new(hedgeBudget)
-	}
-	for _, one := range b {
-		one.credit.Store(oneHedge)
-	}
-	return b
-}
-
-func (b hedgeBudgets) of(op llm.Operation) *hedgeBudget {
-	if one := b[op]; one != nil {
-		return one
-	}
-	return b[""]
-}
 
 func (b *hedgeBudget) earn(share float64) {
 	if credit := b.credit.Add(int64(share * oneHedge)); credit > mostHedges {
@@ -96,16 +76,16 @@ func (b *hedgeBudget) spend() bool {
 func (b *hedgeBudget) giveBack() { b.credit.Add(oneHedge) }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
-func (c *call) arm(a *attempt) *hedge {
-	budget := c.chain.hedges.of(c.req.Operation)
+func (c *call) arm(a *attempt, left time.Duration) *hedge {
+	budget := &c.plan.hedges
 	if len(c.attempts) == 0 {
 		budget.earn(c.plan.Hedge.Limit())
 	}
 	after := c.plan.Hedge.After
-	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && c.tries >= c.limits.Tries {
+	if c.plan.AtMostOnce || c.chain.inEmergency() || after >= a.limits.Attempt || c.limits.Tries > 0 && int(c.tries) >= c.limits.Tries {
 		return nil
 	}
-	at := c.hedgeTarget(a, a.left-after)
+	at := c.hedgeTarget(a, left-after)
 	if at < 0 {
 		return nil
 	}
@@ -146,7 +126,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if h.closed || h.claim.Load() != nobody || !budget.spend() {
+	if d, _ := a.member.cooled(); d > 0 || h.closed || h.claim.Load() != nobody || !budget.spend() {
 		return false
 	}
 	if !a.member.tokens.Take(policy.ResortCost) {
@@ -162,7 +142,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	c.chain.running.Add(1)
 	a.permit, h.running = permit, true
 	now := time.Now()
-	left, bound := c.left(now.Sub(c.start), now)
+	left, bound := c.left(now.Sub(c.start))
 	limits := policy.Shorten(c.limits, a.member.Limits)
 	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
 	a.set(limits, left, bound)
@@ -174,8 +154,9 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 func (h *hedge) work() {
 	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}, failed: true}
 	defer func() {
-		r.panic, r.ended = recover(), time.Now()
+		r.panic, r.done = recover(), true
 		a.Stop()
+		r.took = time.Since(a.Start())
 		h.mu.Lock()
 		h.result = r
 		h.mu.Unlock()
@@ -186,7 +167,7 @@ func (h *hedge) work() {
 		sink = h.accept
 	}
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
-	r.failed = r.err != nil && !a.call.over()
+	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
 	if a.call.sink != nil || r.err != nil {
 		return
 	}
@@ -204,16 +185,16 @@ func (h *hedge) accept(e llm.Event) error {
 		return a.sinkErr
 	case !content(e):
 		return nil
-	case h.claim.CompareAndSwap(nobody, theSecond):
-		h.first.Abort(errHedged)
-	case h.claim.Load() != theSecond:
-		return errHedged
-	}
-	if !a.Enter() {
+	case !a.Enter(): // before the claim: a second whose limit fell must not stop the first
 		a.refused = true
 		return errRefused
 	}
 	defer a.Leave()
+	if h.claim.CompareAndSwap(nobody, theSecond) {
+		h.first.Abort(errHedged)
+	} else if h.claim.Load() != theSecond {
+		return errHedged
+	}
 	select {
 	case h.events <- e:
 	case <-h.quit:
@@ -240,13 +221,13 @@ func (h *hedge) claimFirst() bool {
 func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
 	a := h.first
 	if !h.close() {
-		return a, resp, a.end(resp, err)
+		return a, resp, a.end(resp, err, time.Since(a.Start()))
 	}
 	if h.claim.Load() == theSecond {
-		a.lose(resp)
+		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}
-	failure := a.end(resp, err)
+	failure := a.end(resp, err, time.Since(a.Start()))
 	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
 		return a, resp, failure
@@ -279,11 +260,11 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 		case e := <-h.events:
 			h.taken <- a.deliver(e)
 		case <-h.done:
-			h.over, a.ended = true, h.result.ended
+			h.over = true
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
-			failure := a.end(h.result.resp, h.result.err)
+			failure := a.end(h.result.resp, h.result.err, h.result.took)
 			return a, h.result.resp, failure
 		}
 	}
@@ -307,16 +288,19 @@ func (h *hedge) drop() {
 	h.over = true
 	close(h.quit)
 	h.count()
+	a, took := h.second, time.Since(h.second.Start())
 	h.mu.Lock()
 	r := h.result
 	h.mu.Unlock()
-	a := h.second
-	if a.ended = r.ended; r.failed {
-		if failure := a.end(r.resp, r.err); failure != nil {
-			a.call.cool(a.member, policy.RuleFor(failure.Kind, false, a.call.plan), failure)
+	if r.done {
+		took = r.took
+	}
+	if r.failed {
+		if failure := a.end(r.resp, r.err, took); failure != nil {
+			a.call.cool(a.member, policy.RuleFor(failure.Kind, false, a.call.plan.Plan), failure)
 		}
 		return
 	}
 	a.Abort(errHedged)
-	a.lose(r.resp)
+	a.lose(r.resp, took)
 }

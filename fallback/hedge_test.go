@@ -1,7 +1,6 @@
 package fallback_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,14 +40,14 @@ func TestHedge(t *testing.T) {
 	}{
 		{"the first answers before its time", steps(first.After(4 * s)), steps(ok), false, outcome{text: "first", trail: "a:answered@4s", took: 4 * s}, "0 0"},
 		{"the second answers first", steps(first.After(20 * s)), steps(ok.After(3 * s)), false, outcome{text: "second", trail: "a:canceled@8s b:answered@3s", took: 8 * s}, "0 0"},
-		{"the first answers after all", steps(first.After(7 * s)), steps(ok.After(20 * s)), false, outcome{text: "first", trail: "a:answered@7s b:canceled@2s", took: 7 * s}, "0 0"},
+		{"the first answers after all", steps(first.After(7 * s)), steps(ok.After(20 * s)), false, outcome{text: "first", trail: "b:canceled@2s a:answered@7s", took: 7 * s}, "0 0"},
 		{"the first hangs", steps(hang), steps(ok.After(s)), false, outcome{text: "second", trail: "a:canceled@6s b:answered@1s", took: 6 * s}, "0 0"},
 		{"the first fails while the second works", steps(down.After(6 * s)), steps(ok.After(10 * s)), false, outcome{text: "second", trail: "a:unavailable@6s b:answered@10s", took: 15 * s}, "1 0"},
-		{"the second fails while the first works", steps(first.After(20 * s)), steps(down.After(s)), false, outcome{text: "first", trail: "a:answered@20s b:unavailable@1s", took: 20 * s}, "0 1"},
+		{"the second fails while the first works", steps(first.After(20 * s)), steps(down.After(s)), false, outcome{text: "first", trail: "b:unavailable@1s a:answered@20s", took: 20 * s}, "0 1"},
 		{"both fail, and the call goes on", steps(down.After(6*s), first), steps(down.After(4 * s)), false, outcome{text: "first", trail: "a:unavailable@6s b:unavailable@4s a:answered@0s", took: 9 * s}, "0 1"},
 		{"both fail, the second before the first", steps(down.After(9*s), first), steps(down.After(s)), false, outcome{text: "first", trail: "a:unavailable@9s b:unavailable@1s b:unavailable@1s a:answered@0s", took: 10 * s}, "0 1"},
 		{"a final failure of the first ends the call", steps(fail(llm.ErrInvalid).After(6 * s)), steps(ok.After(10 * s)), false, outcome{kind: llm.ErrInvalid, stopped: llm.StopFinal, trail: "a:invalid@6s b:canceled@1s", took: 6 * s}, "0 0"},
-		{"an answer of the second that cannot be used wins nothing", steps(first.After(20 * s)), steps(llmtest.Respond(&llm.Response{})), false, outcome{text: "first", trail: "a:answered@20s b:bad_output@0s", took: 20 * s}, "0 1"},
+		{"an answer of the second that cannot be used wins nothing", steps(first.After(20 * s)), steps(llmtest.Respond(&llm.Response{})), false, outcome{text: "first", trail: "b:bad_output@0s a:answered@20s", took: 20 * s}, "0 1"},
 
 		{"a stream: the first brings content before its time", steps(first.After(4 * s).Every(3 * s)), steps(ok), true, outcome{text: "first", trail: "a:answered@4s", took: 4 * s}, "0 0"},
 		{"a stream: the second brings content first", steps(first.After(20 * s)), steps(llmtest.Text("one two three").After(3 * s).Every(2 * s)), true, outcome{text: "one two three", trail: "a:canceled@8s b:answered@7s", took: 12 * s}, "0 0"},
@@ -103,17 +102,6 @@ func TestHedgeOnTheCallersGoroutine(t *testing.T) {
 			t.Errorf("%+v, %v, %d events", resp, err, events)
 		}
 	})
-}
-
-// goroutine names the one that runs.
-func goroutine() string {
-	line, _, _ := bytes.Cut(debugStack(), []byte("["))
-	return string(line)
-}
-
-func debugStack() []byte {
-	b := make([]byte, 64)
-	return b[:runtime.Stack(b, false)]
 }
 
 // TestHedgeIdleStandsStillInTheSink: for the second, too.
@@ -386,7 +374,7 @@ func TestCloseWhileAHedgeRuns(t *testing.T) {
 		c := planned(t, hedged(), target("a", llmtest.Text("ok").After(10*s)), loser)
 		var call sync.WaitGroup
 		call.Go(func() {
-			want(t, "the call", ask(t.Context(), c, triage()), outcome{text: "ok", trail: "a:answered@10s b:canceled@5s", took: 10 * s})
+			want(t, "the call", ask(t.Context(), c, triage()), outcome{text: "ok", trail: "b:canceled@5s a:answered@10s", took: 10 * s})
 		})
 		time.Sleep(7 * s) // both run
 		synctest.Wait()

@@ -58,7 +58,7 @@ func (c *call) route() error {
 	if len(names) == 0 {
 		c.slots = make([]policy.Slot, len(c.chain.members))
 		for i := range c.slots {
-			c.slots[i].Target = i
+			c.slots[i].Target = int32(i)
 		}
 		return nil
 	}
@@ -71,13 +71,13 @@ func (c *call) route() error {
 		case c.slotOf(at) >= 0:
 			return llm.Invalid(fmt.Sprintf("%s[%d]", path, i), "names a target twice", "name each target once")
 		}
-		c.slots = append(c.slots, policy.Slot{Target: at})
+		c.slots = append(c.slots, policy.Slot{Target: int32(at)})
 	}
 	return nil
 }
 
 func (c *call) slotOf(target int) int {
-	return slices.IndexFunc(c.slots, func(s policy.Slot) bool { return s.Target == target })
+	return slices.IndexFunc(c.slots, func(s policy.Slot) bool { return int(s.Target) == target })
 }
 
 // draw puts the targets of each pool behind its first one, in an order drawn by weight. What Route.Only names
@@ -156,7 +156,7 @@ func (c *call) lastAuthor() int {
 		if m.Role != llm.RoleAssistant || m.From == (llm.ModelRef{}) {
 			continue
 		}
-		return slices.IndexFunc(c.slots, func(s policy.Slot) bool { return c.chain.members[s.Target].Model == m.From })
+		return slices.IndexFunc(c.slots, func(s policy.Slot) bool { return c.chain.members[s.Target].wrote(m.From) })
 	}
 	return -1
 }

@@ -219,3 +219,27 @@ func TestLacking(t *testing.T) {
 		t.Errorf("a stream: %+v, %v", resp, err)
 	}
 }
+
+// TestATargetWithoutAModelIsFoundAgain: the chain learns who answers, and the next turn goes to him.
+func TestATargetWithoutAModelIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	second := llmtest.New(llmtest.Respond(&llm.Response{
+		Model:   llm.ModelRef{Provider: "fake", Model: "second"},
+		Message: llm.Message{Role: llm.RoleAssistant, From: llm.ModelRef{Provider: "fake", Model: "second"}, Parts: llm.Parts{llm.Text{Text: "mine"}}},
+	}))
+	client := llm.NewClient(chain(t,
+		fallback.Target{Name: "a", Generator: llmtest.New(fail(llm.ErrInvalid), llmtest.Text("ok")), Prompt: true},
+		fallback.Target{Name: "b", Generator: second, Prompt: true},
+	), nil)
+	req := triage()
+	req.Route.Only = []string{"b"}
+	resp, err := client.Generate(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := triage()
+	next.Messages = append(next.Messages, resp.Message, llm.User("and now?"))
+	if resp, err = client.Generate(t.Context(), next); err != nil || resp.Target != "b" {
+		t.Errorf("the next turn: %v, %v, want it at b", resp, err)
+	}
+}

@@ -20,19 +20,19 @@ type Clock struct {
 	context.Context
 	cancel context.CancelCauseFunc
 
-	start     time.Time
-	first     time.Duration // limit until the first content (unary: of the whole attempt); 0: none
-	firstName llm.Bound
-	idle      time.Duration // limit between content; 0: none
-	connect   time.Duration // limit of connecting; 0: none of ours
-	end       time.Duration // end of the stream after start; 0: the parent's end, if it has one
-	deadline  time.Time     // what Deadline says; zero: the parent's
+	start    time.Time
+	first    time.Duration // limit until the first content (unary: of the whole attempt); 0: none
+	idle     time.Duration // limit between content; 0: none
+	connect  time.Duration // limit of connecting; 0: none of ours
+	end      time.Duration // end of the stream after start; 0: the parent's end, if it has one
+	deadline time.Duration // what Deadline says, after start; 0: the parent's
 
 	timer   *time.Timer // nil: no limit of ours so far
 	state   atomic.Uint32
 	last    atomic.Int64  // when the last content was taken, after start, plus 1; 0: none yet
 	dialing atomic.Int64  // when a connection was asked for, after start, plus 1; 0: none is being made
 	firstAt time.Duration // when the first content came, after start
+	byFirst bool          // first is the limit of first content, and not of the attempt
 }
 
 // The states of a Clock. Every change is a compare-and-swap, so after a limit fell no event can reach the
@@ -64,24 +64,23 @@ func (c *Clock) Init(parent context.Context, now time.Time, l llm.Limits, endBy 
 		c.timer = time.AfterFunc(never, c.fire)
 	}
 	c.Context, c.cancel = context.WithCancelCause(parent)
-	c.start, c.first, c.firstName = now, l.Attempt, llm.BoundAttempt
+	c.start, c.first = now, l.Attempt
 	if stream {
 		if l.FirstContent > 0 && (l.FirstContent < c.first || c.first == 0) {
-			c.first, c.firstName = l.FirstContent, llm.BoundFirstContent
+			c.first, c.byFirst = l.FirstContent, true
 		}
 		c.idle = l.Idle
 		if !endBy.IsZero() {
-			c.end, c.deadline = endBy.Sub(now), endBy
+			c.end = endBy.Sub(now)
+			c.deadline = c.end
 		}
 	} else if c.first > 0 {
-		c.deadline = now.Add(c.first)
+		c.deadline = c.first
 	}
 	if d, ok := parent.Deadline(); ok {
 		left := d.Sub(now)
 		c.first, c.idle, c.end = within(c.first, left), within(c.idle, left), within(c.end, left)
-		if c.deadline.After(d) {
-			c.deadline = time.Time{}
-		}
+		c.deadline = within(c.deadline, left)
 	}
 	c.arm(0, 0)
 }
@@ -215,6 +214,9 @@ func (c *Clock) Leave() {
 	}
 }
 
+// Start is when the attempt began, as Init was told.
+func (c *Clock) Start() time.Time { return c.start }
+
 // FirstContent is how long after its start the attempt brought its first content; 0: none yet. Like Enter it
 // belongs to the goroutine of the call.
 func (c *Clock) FirstContent() time.Duration { return c.firstAt }
@@ -223,6 +225,9 @@ func (c *Clock) FirstContent() time.Duration { return c.firstAt }
 // fallen, too, when its time is up and its timer has not run yet: what the target returned then may be its
 // own look at Deadline. Later Stops return the same.
 func (c *Clock) Stop() (fell llm.Bound) {
+	if c.cancel == nil { // it was never started
+		return ""
+	}
 	if c.timer != nil {
 		c.timer.Stop()
 		for state := c.state.Load(); state < stopped; state = c.state.Load() {
@@ -238,7 +243,10 @@ func (c *Clock) Stop() (fell llm.Bound) {
 	c.cancel(errOver)
 	switch c.state.Load() {
 	case expiredFirst:
-		return c.firstName
+		if c.byFirst {
+			return llm.BoundFirstContent
+		}
+		return llm.BoundAttempt
 	case expiredIdle:
 		return llm.BoundIdle
 	case expiredEnd:
@@ -262,8 +270,8 @@ func (c *Clock) Abort(cause error) bool {
 // Deadline says when the attempt will be over at the latest: of a unary attempt its limit, of a stream the
 // end of the whole stream, since a header or SDK that reads it must not cut a healthy stream.
 func (c *Clock) Deadline() (time.Time, bool) {
-	if !c.deadline.IsZero() {
-		return c.deadline, true
+	if c.deadline != 0 {
+		return c.start.Add(c.deadline), true
 	}
 	return c.Context.Deadline()
 }

@@ -146,3 +146,16 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+// TestAnUnknownErrorIsNoNetworkFault: an llm.Error is a net.Error, which says nothing of the network.
+func TestAnUnknownErrorIsNoNetworkFault(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{&llm.Error{}, &llm.Error{Kind: llm.ErrUnknown, Err: errors.New("boom")}} {
+		if v := policy.Judge(nil, false, "", err); v.Kind != llm.ErrUnknown {
+			t.Errorf("%v is %s", err, v.Kind)
+		}
+	}
+	if v := policy.Judge(nil, false, "", &llm.Error{Err: &net.OpError{Op: "dial", Err: io.EOF}}); v.Kind != llm.ErrConnection {
+		t.Errorf("a dial that failed is %s", v.Kind)
+	}
+}

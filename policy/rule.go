@@ -96,7 +96,6 @@ func Evidence(attempt time.Duration) time.Duration { return min(evidenceAtLeast,
 // evidence begins at evidence. wire says that the network failed and not the provider.
 func Weigh(r Rule, e *llm.Error, ran, evidence time.Duration) (weight float64, wire bool) {
 	weight = r.Weight
-	//nolint:exhaustive // the others are as the table says
 	switch e.Kind {
 	case llm.ErrTimeout:
 		// A provider's own 408 or 504 needs no evidence: it speaks of itself.
@@ -122,6 +121,7 @@ func Weigh(r Rule, e *llm.Error, ran, evidence time.Duration) (weight float64, w
 		wire = true
 	case llm.ErrInterrupted:
 		wire = transport(e.Err)
+	default: // as the table says
 	}
 	return weight, wire
 }

@@ -8,10 +8,11 @@ import (
 
 // Slot is what one call knows about one target.
 type Slot struct {
-	Target    int           // the caller's index of the target; the slots themselves lie in the order of the call
 	ReadyAt   time.Duration // when it may be asked again, after the start of the call
 	Waited    time.Duration // the wait before its last try
-	Tries     int
+	Target    int32         // the caller's index of the target; the slots themselves lie in the order of the call
+	Tries     int32
+	Paid      int8 // retry tokens taken for its next try
 	Dead      bool // not to be asked again in this call
 	Reserve   bool // to be asked again only when no other is usable: it hung, or it throttled
 	OnceSpent bool // it used up the one retry of an interrupted or bad answer
@@ -19,7 +20,6 @@ type Slot struct {
 	Refused   bool // its breaker said no just now; cleared by the next attempt
 	Passed    bool // the trail says that it was passed over
 	Throttled bool // its last failure was a throttling one
-	Paid      int  // retry tokens taken for its next try
 }
 
 // Pick chooses the slot to ask next, at now after the start of the call: one without Reserve before one
@@ -54,7 +54,7 @@ func Pick(slots []Slot, wait func(i int) time.Duration, now, left, minimum time.
 type choice struct {
 	slot    int
 	wait    time.Duration
-	tries   int
+	tries   int32
 	reserve bool
 }
 
@@ -115,7 +115,7 @@ func (s *Slot) Failed(k llm.Kind, r Rule, tries int, retries, again bool) (reaso
 	case !r.Same || !again || r.Once && s.OnceSpent:
 	case !retries:
 		reason = llm.StopEmergency
-	case s.Tries >= tries:
+	case int(s.Tries) >= tries:
 		reason = llm.StopTries
 	default:
 		s.OnceSpent = s.OnceSpent || r.Once

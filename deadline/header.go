@@ -1,0 +1,119 @@
+package deadline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Header says how the time that a callee has is spelled in an HTTP header. The value is that time, all the
+// callee's own retries included, as a whole number of units, rounded down. It is relative, so clocks need not
+// agree.
+//
+// The zero value and a nil Header are X-Deadline-Ms in milliseconds, the form that two services which use
+// this package agree on without a word. A gateway that has a header of its own is fed by naming it:
+//
+//	&deadline.Header{Name: "X-Gateway-Timeout-Seconds", Unit: time.Second, Max: 895 * time.Second}
+//
+// A Header is not changed by its methods and may be used by several goroutines.
+type Header struct {
+	Name string        // "" is X-Deadline-Ms
+	Unit time.Duration // what the number counts; 0, and less, is a millisecond
+	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
+	// caller gives up. 0 is nothing. Get takes nothing off.
+	Hop time.Duration
+	// Max is the most that Set hands on, and that Get accepts. 0 is no limit.
+	Max time.Duration
+}
+
+// spelled is h with its defaults.
+func (h *Header) spelled() Header {
+	var s Header
+	if h != nil {
+		s = *h
+	}
+	if s.Name == "" {
+		s.Name = "X-Deadline-Ms"
+	}
+	if s.Unit <= 0 {
+		s.Unit = time.Millisecond
+	}
+	s.Hop = max(s.Hop, 0)
+	return s
+}
+
+// Set writes into to how long the callee may take: the time to the nearest of the execution's end and ctx's
+// own deadline, less Hop, at most Max, rounded down to whole units. A number that stands there already is
+// lowered and never raised; of several the lowest counts, and what cannot be read is replaced. Call it again
+// for every attempt: less is left then.
+//
+// When ctx has neither deadline nothing is changed. When less than one unit is left the header is omitted,
+// and removed if it was there, since it would promise more than there is.
+func (h *Header) Set(ctx context.Context, to http.Header) {
+	s := h.spelled()
+	remaining, ok := left(ctx)
+	if !ok {
+		return
+	}
+	remaining -= s.Hop
+	if s.Max > 0 {
+		remaining = min(remaining, s.Max)
+	}
+	n := int64(remaining / s.Unit)
+	if n < 1 {
+		to.Del(s.Name)
+		return
+	}
+	for _, value := range to.Values(s.Name) {
+		if there, err := s.parse(value); err == nil {
+			n = min(n, there)
+		}
+	}
+	to.Set(s.Name, strconv.FormatInt(n, 10))
+}
+
+// Get reads how long the caller waits, at most Max. It is false without an error when the header is absent.
+// It refuses everything but digits, repeats that differ, and what no duration can hold; 0 is an error that is
+// context.DeadlineExceeded. An error names the header and never quotes the value. Do not go on as if a
+// refused header were absent: somebody has a deadline that you do not know.
+func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) {
+	s := h.spelled()
+	values := from.Values(s.Name)
+	if len(values) == 0 {
+		return 0, false, nil
+	}
+	n, err := s.parse(values[0])
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no time is left: %w", context.DeadlineExceeded)
+	}
+	for _, other := range values[1:] {
+		if err == nil && other != values[0] {
+			err = errors.New("stands there more than once, with different values")
+		}
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("deadline: header %s: %w", s.Name, err)
+	}
+	left = time.Duration(n) * s.Unit
+	if s.Max > 0 {
+		left = min(left, s.Max)
+	}
+	return left, true, nil
+}
+
+// parse reads a number of units that a duration can hold.
+func (h *Header) parse(value string) (int64, error) {
+	if value == "" || strings.Trim(value, "0123456789") != "" {
+		return 0, fmt.Errorf("want digits only, got %d bytes that are something else", len(value))
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n > math.MaxInt64/int64(h.Unit) {
+		return 0, fmt.Errorf("the number of %d digits is too large", len(value))
+	}
+	return n, nil
+}
