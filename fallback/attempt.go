@@ -30,6 +30,7 @@ type attempt struct {
 	refused bool            // an event came after a limit fell
 	inSink  bool
 	over    bool // its end was told
+	alone   bool // a second one that failed by itself while the caller waited, whatever has happened since
 	sinkErr error
 }
 
@@ -234,6 +235,9 @@ func (a *attempt) end(resp *llm.Response, err error, took time.Duration) *llm.Er
 func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Error {
 	c := a.call
 	callerErr := c.ctx.Err()
+	if a.alone {
+		callerErr = nil
+	}
 	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}

@@ -303,7 +303,7 @@ func (h *hedge) drop() {
 	if r.done {
 		took = r.took
 	}
-	if r.failed {
+	if a.alone = r.failed; a.alone {
 		if failure := a.end(r.resp, r.err, took); failure != nil {
 			a.call.cool(a.member, policy.RuleFor(failure.Kind, false, a.call.plan.Plan), failure)
 		}

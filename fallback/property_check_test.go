@@ -589,7 +589,7 @@ func (w *simWorld) checkTargets() {
 	for i := range last.targets {
 		name := last.targets[i].Name
 		if wait := w.breakers.Wait(name); wait > 0 {
-			time.Sleep(wait)
+			virtual(wait)
 		}
 		permit, err := w.breakers.Allow(name)
 		if err != nil {

@@ -119,3 +119,9 @@ func (c *simCall) String() string {
 	}
 	return b.String()
 }
+
+// virtual waits inside the bubble of a seed.
+func virtual(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

@@ -268,9 +268,11 @@ func (c *simCall) checkHedge(r *simRules, attempts []llm.Attempt) {
 			if a.Kind != llm.ErrCanceled || b.Kind == llm.ErrCanceled || first == nil || second == nil || !first.prompt {
 				continue
 			}
-			won := second.end
-			if c.Streamed {
-				won = second.pushed
+			won := second.pushed
+			if !c.Streamed {
+				if won = second.end; b.Kind != "" { // it has won nothing: the caller canceled
+					continue
+				}
 			}
 			if late := first.end.Sub(won); !won.IsZero() && late > slack {
 				c.problem("%s goes on for %v after %s was faster", a.Target, late, b.Target)
