@@ -176,6 +176,9 @@ func (h *hedge) work() {
 	}
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
 	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
+	if e, ok := errors.AsType[*llm.Error](r.err); ok && e != nil && r.failed { // others must not wait for this call to end
+		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e)
+	}
 	if a.call.sink != nil || r.err != nil {
 		return
 	}
@@ -304,9 +307,7 @@ func (h *hedge) drop() {
 		took = r.took
 	}
 	if a.alone = r.failed; a.alone {
-		if failure := a.end(r.resp, r.err, took); failure != nil {
-			a.call.cool(a.member, policy.RuleFor(failure.Kind, false, a.call.plan.Plan), failure)
-		}
+		_ = a.end(r.resp, r.err, took)
 		return
 	}
 	a.Abort(errHedged)
