@@ -97,6 +97,7 @@ func (b *errorBody) read(fields map[string]json.RawMessage) {
 	}
 	b.filtered = append(b.filtered, filteredCategories(fields)...)
 	b.readDetails(fields["details"])
+	b.readDetails(fields["detail"])
 }
 
 func (b *errorBody) addWords(words ...string) {
@@ -107,7 +108,8 @@ func (b *errorBody) addWords(words ...string) {
 	}
 }
 
-// readDetails reads google.rpc details: RetryInfo, ErrorInfo and QuotaFailure.
+// readDetails reads google.rpc details: RetryInfo, ErrorInfo and QuotaFailure. Some frameworks have there what was
+// wrong with which field.
 func (b *errorBody) readDetails(raw json.RawMessage) {
 	var details []json.RawMessage
 	if json.Unmarshal(raw, &details) != nil {
@@ -122,6 +124,10 @@ func (b *errorBody) readDetails(raw json.RawMessage) {
 			b.retryDelay = delay
 		}
 		b.addWords(scalar(fields["reason"]))
+		var place []json.RawMessage // "body", then the path
+		if scalar(fields["type"]) == "extra_forbidden" && json.Unmarshal(fields["loc"], &place) == nil && len(place) == 2 {
+			b.addWords(unknownSetting)
+		}
 		metadata, _ := object(fields["metadata"])
 		b.daily = b.daily || isDaily(metadata)
 		var violations []map[string]json.RawMessage

@@ -32,7 +32,7 @@ func causeWord(code, param string) string {
 	if strings.EqualFold(code, longText) && !isPrompt(param) {
 		return longField
 	}
-	return code
+	return settingWord(code, param)
 }
 
 // isPrompt reports whether a parameter is what a message says, such as messages[3].content or input[2].output.
@@ -46,7 +46,7 @@ func isPrompt(param string) bool {
 
 // bareWords are asked only when no status tells more: an error inside a 200.
 var bareWords = []kindRow{
-	{ErrInvalid, []string{"invalid_request", "invalid_argument", "failed_precondition", "out_of_range", "validationexception"}},
+	{ErrInvalid, []string{"invalid_request", "invalid_argument", unknownSetting, refusedSetting, "failed_precondition", "out_of_range", "validationexception"}},
 	{ErrAuth, []string{"authentication_error", "permission_error"}},
 	{ErrNotFound, []string{"not_found"}},
 	{ErrRateLimited, []string{"rate_limit", "too_many_requests"}},
@@ -96,7 +96,11 @@ func (b *errorBody) kind(http int) Kind {
 	if status == 0 {
 		kind = findKind(bareWords, words)
 	}
-	return Kind(first(string(kind), string(statusKind(status))))
+	kind = Kind(first(string(kind), string(statusKind(status))))
+	if kind == ErrInvalid && refusesSetting(words, message) {
+		return ErrUnsupported
+	}
+	return kind
 }
 
 // judgedStatus is the status to judge by: the response's, or the body's own if the response claims success

@@ -95,7 +95,7 @@ var httpErrors = []struct {
 	{"openai model", 404, nil, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`, llm.ErrNotFound, "model_not_found"},
 	{"openai model of another project", 403, nil, `{"error":{"message":"Project has no access to model","type":"invalid_request_error","code":"model_not_found"}}`, llm.ErrNotFound, "model_not_found"},
 	{"openai type alone", 400, nil, `{"error":{"message":"x","type":"invalid_request_error","code":null}}`, llm.ErrInvalid, "invalid_request_error"},
-	{"openai too much output", 400, nil, `{"error":{"message":"max_tokens is too large: 99999. This model supports at most 16384 completion tokens","type":"invalid_request_error","code":"invalid_value"}}`, llm.ErrInvalid, "invalid_value"},
+	{"openai too much output", 400, nil, `{"error":{"message":"max_tokens is too large: 99999. This model supports at most 16384 completion tokens","type":"invalid_request_error","code":"invalid_value"}}`, llm.ErrUnsupported, "invalid_value"},
 	{"openai gpt-5 context", 400, nil, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens.","type":"invalid_request_error"}}`, llm.ErrContextTooLong, "invalid_request_error"},
 	{"openai long prompt", 400, nil, `{"error":{"message":"x","type":"invalid_request_error","param":"messages[3].content","code":"string_above_max_length"}}`, llm.ErrContextTooLong, "string_above_max_length"},
 	{"openai long part", 400, nil, `{"error":{"message":"x","param":"messages[0].content[1].text","code":"string_above_max_length"}}`, llm.ErrContextTooLong, "string_above_max_length"},

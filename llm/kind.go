@@ -14,7 +14,8 @@ type Kind string
 const (
 	// ErrInvalid: the request is wrong for every target; nothing but another request will help.
 	ErrInvalid Kind = "invalid"
-	// ErrUnsupported: this target cannot carry the request; nothing was sent.
+	// ErrUnsupported: this target cannot carry the request, another may. Either nothing was sent (Error.NotSent), or
+	// the model refused a setting.
 	ErrUnsupported Kind = "unsupported"
 	// ErrAuth: the credential was refused, or none could be had.
 	ErrAuth Kind = "auth"

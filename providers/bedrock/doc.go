@@ -10,6 +10,10 @@
 // else from AWS_BEARER_TOKEN_BEDROCK, else from AWS's standard chain, which is asked at the first call and never
 // for longer than a call may take. An expired credential is renewed once, if its source can.
 //
+// Of the variables for AWS's SDKs those for credentials, profile and region are heard, and those for the address where
+// Options.Endpoint is empty: AWS_ENDPOINT_URL_BEDROCK_RUNTIME, AWS_ENDPOINT_URL and
+// AWS_IGNORE_CONFIGURED_ENDPOINT_URLS. `punctual sim -- COMMAND` sets them.
+//
 // # Requests
 //
 // The calls go through bedrockruntime, which finds the endpoint and signs; the body is this package's own, because

@@ -83,8 +83,8 @@ func typed(name, message string) error {
 	}
 }
 
-// refinements are the words with which a ValidationException says that it is the model that is wrong for the request,
-// or not there at all, rather than the request: a chain may go on to another target then.
+// refinements are the words with which a ValidationException says that the model is not there at all: a chain may go on
+// to another target then.
 var refinements = []struct {
 	words string
 	kind  llm.Kind
@@ -92,15 +92,14 @@ var refinements = []struct {
 	{"model identifier is invalid", llm.ErrNotFound},
 	{"on-demand throughput isn", llm.ErrNotFound}, // it has inference profiles only
 	{"reached the end of its life", llm.ErrNotFound},
-	{"this model doesn't support", llm.ErrUnsupported}, // tools, images, a tool choice, system prompts …
 }
 
 // refine corrects the Kind where only Bedrock's words tell it.
 func refine(e *llm.Error) {
-	if e.Kind != llm.ErrInvalid {
+	if e.Kind != llm.ErrInvalid && e.Kind != llm.ErrUnsupported {
 		return
 	}
-	message := strings.ToLower(strings.ReplaceAll(e.Message, "’", "'"))
+	message := strings.ToLower(e.Message)
 	for _, r := range refinements {
 		if strings.Contains(message, r.words) {
 			e.Kind = r.kind

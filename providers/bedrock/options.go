@@ -24,7 +24,9 @@ type Options struct {
 	// ARNs that do not tell (application inference profiles, provisioned and imported models): what thinking and cache
 	// points look like depends on it.
 	Family string
-	// Endpoint replaces the service's address, for a VPC endpoint, FIPS or a gateway.
+	// Endpoint replaces the service's address, for a VPC endpoint, FIPS or a gateway. Empty means that of
+	// AWS_ENDPOINT_URL_BEDROCK_RUNTIME, else of AWS_ENDPOINT_URL, as with AWS's own SDKs (unless
+	// AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true), else the service's own.
 	Endpoint string
 	// BearerToken is a Bedrock API key. It goes before all other credentials, and over https only, except to
 	// this machine. Set at most one of BearerToken and Credentials.
@@ -67,11 +69,12 @@ func New(o *Options) (*Provider, error) {
 	if o == nil {
 		return nil, llm.Invalid("options", "are nil", "give at least Model")
 	}
+	address, source := endpointOf(o)
 	p := &Provider{
 		model:    llm.ModelRef{Provider: providerName, Model: o.Model},
 		family:   familyOf(o.Model, o.Family),
 		region:   regionOf(o),
-		endpoint: o.Endpoint,
+		endpoint: address,
 		token:    new(o.BearerToken),
 		chain:    chain{profile: o.Profile},
 	}
@@ -88,7 +91,7 @@ func New(o *Options) (*Provider, error) {
 	if *p.token == "" && o.Credentials == nil {
 		*p.token = os.Getenv(envToken)
 	}
-	if err := p.check(o); err != nil {
+	if err := p.check(o, source); err != nil {
 		return nil, err
 	}
 	if o.Credentials != nil {
@@ -105,27 +108,40 @@ func New(o *Options) (*Provider, error) {
 	return p, nil
 }
 
+// endpointOf is the address to ask in place of the service's own, and where it was found, for the text of an error.
+func endpointOf(o *Options) (address, source string) {
+	if o.Endpoint != "" || strings.EqualFold(os.Getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), "true") {
+		return o.Endpoint, ""
+	}
+	for _, name := range []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"} {
+		if address = os.Getenv(name); address != "" {
+			return address, "of " + name + " "
+		}
+	}
+	return "", ""
+}
+
 // check looks at the settings that depend on each other.
-func (p *Provider) check(o *Options) error {
+func (p *Provider) check(o *Options, source string) error {
 	if strings.ContainsFunc(*p.token, notGraphic) {
 		return llm.Invalid("bearer_token", "has blanks, line ends or other characters that no key has", "copy it again, without them")
 	}
 	if p.region == "" && (*p.token != "" || o.Credentials != nil) {
 		return llm.Invalid("region", "is empty", "set it, or AWS_REGION")
 	}
-	if err := o.Guardrail.check("guardrail"); err != nil || o.Endpoint == "" {
+	if err := o.Guardrail.check("guardrail"); err != nil || p.endpoint == "" {
 		return err
 	}
-	u, err := url.Parse(o.Endpoint)
+	u, err := url.Parse(p.endpoint)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return llm.Invalid("endpoint", "is no http or https address", "write it as https://HOST")
+		return llm.Invalid("endpoint", source+"is no http or https address", "write it as https://HOST")
 	case u.User != nil:
-		return llm.Invalid("endpoint", "holds a user or password", "leave it out")
+		return llm.Invalid("endpoint", source+"holds a user or password", "leave it out")
 	case u.RawQuery != "" || u.Fragment != "":
-		return llm.Invalid("endpoint", "has a query or a fragment", "end it with the host or a path")
+		return llm.Invalid("endpoint", source+"has a query or a fragment", "end it with the host or a path")
 	case *p.token != "" && u.Scheme == "http" && !loopback(u.Hostname()):
-		return llm.Invalid("endpoint", "is http, over which a bearer token would be readable", "use https")
+		return llm.Invalid("endpoint", source+"is http, over which a bearer token would be readable", "use https")
 	}
 	return nil
 }

@@ -40,6 +40,54 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	badField(t, err, llm.ErrInvalid, "options")
 }
 
+// Where Options.Endpoint is empty the variables decide, as with AWS's own SDKs.
+func TestTheEndpointOfTheEnvironment(t *testing.T) {
+	const service, all, off = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+	const aws = "https://bedrock-runtime.us-east-1.amazonaws.com"
+	for name, c := range map[string]struct {
+		set            map[string]string
+		endpoint, want string
+	}{
+		"none":             {nil, "", aws},
+		"service":          {map[string]string{service: "http://127.0.0.1:81"}, "", "http://127.0.0.1:81"},
+		"all":              {map[string]string{all: "https://all.example/gw"}, "", "https://all.example/gw"},
+		"service and all":  {map[string]string{service: "http://127.0.0.1:81", all: "https://all.example"}, "", "http://127.0.0.1:81"},
+		"options":          {map[string]string{service: "http://127.0.0.1:81", all: "https://all.example"}, "https://own.example", "https://own.example"},
+		"ignored":          {map[string]string{service: "secret", all: "https://all.example", off: "True"}, "", aws},
+		"not ignored":      {map[string]string{all: "https://all.example", off: "false"}, "", "https://all.example"},
+		"options, ignored": {map[string]string{all: "https://all.example", off: "true"}, "https://own.example", "https://own.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range c.set {
+				t.Setenv(k, v)
+			}
+			asked := ""
+			p, err := bedrock.New(&bedrock.Options{
+				Region: "us-east-1", Model: "m", Credentials: keys("AKID"), Endpoint: c.endpoint,
+				HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					asked = r.URL.String()
+					return nil, errors.New("no network here")
+				})},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = unary(t, p, hello())
+			if asked != c.want+"/model/m/converse" {
+				t.Errorf("asked %s", asked)
+			}
+		})
+	}
+	for _, bad := range []string{"secret", "https://u:secret@h", "https://h?secret", "http://10.0.0.1"} {
+		t.Setenv(all, bad)
+		_, err := bedrock.New(&bedrock.Options{Region: "us-east-1", Model: "m", BearerToken: "k"})
+		badField(t, err, llm.ErrInvalid, "endpoint", "secret")
+		if !strings.Contains(err.Error(), all) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestModelIDsAreSentAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

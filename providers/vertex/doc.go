@@ -17,8 +17,8 @@
 // own JSON under either: the types of the SDKs lose integers above 2^53, parts that are newer than they are, and
 // the text of arguments as the model wrote it. genai sees of an answer only how many pieces there were, and so has
 // nothing to print to the log of the program, as it does when a stream breaks. One line is beyond our reach: New
-// prints a warning of genai's when GOOGLE_API_KEY and GEMINI_API_KEY are both set. No variable but those of
-// Application Default Credentials has an effect.
+// prints a warning of genai's when GOOGLE_API_KEY and GEMINI_API_KEY are both set. No variables but those of
+// Application Default Credentials, and of the address where Options.Endpoint is empty, have an effect.
 //
 // # Requests
 //

@@ -25,6 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	var printed bytes.Buffer // by the SDK, which has nothing to print
 	log.SetOutput(&printed)
+	for _, name := range []string{"GOOGLE_VERTEX_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
+		_ = os.Unsetenv(name)
+	}
 	code := m.Run()
 	if code == 0 && printed.Len() > 0 {
 		fmt.Fprintf(os.Stderr, "printed to the log of the program:\n%s", printed.String())

@@ -2,6 +2,7 @@ package vertex
 
 import (
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/punctual-llm/punctual/internal/gemini"
@@ -35,12 +36,25 @@ func locate(o *Options) (*gemini.Settings, error) {
 	if err := checkNames(s); err != nil {
 		return nil, err
 	}
-	if o.Endpoint == "" {
+	address, source := endpointOf(o, s.Form)
+	if address == "" {
 		s.Base = googleBase(s)
 		return s, nil
 	}
 	s.Custom = true
-	return s, endpoint(s, o.Endpoint)
+	return s, endpoint(s, address, source)
+}
+
+// endpointOf is the address to ask in place of Google's, and where it was found, for the text of an error.
+func endpointOf(o *Options, form gemini.Form) (address, source string) {
+	if o.Endpoint != "" {
+		return o.Endpoint, ""
+	}
+	name := "GOOGLE_VERTEX_BASE_URL"
+	if form == gemini.FormGemini {
+		name = "GOOGLE_GEMINI_BASE_URL"
+	}
+	return os.Getenv(name), "of " + name + " "
 }
 
 // googleBase is Google's own address for a form and a location. A key is taken at the global one.
@@ -82,15 +96,15 @@ func isWord(name, more string) bool {
 }
 
 // endpoint reads the address of a gateway.
-func endpoint(s *gemini.Settings, value string) error {
+func endpoint(s *gemini.Settings, value, source string) error {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return llm.Invalid("endpoint", "is no http or https address", "write it as https://HOST/PATH")
+		return llm.Invalid("endpoint", source+"is no http or https address", "write it as https://HOST/PATH")
 	case u.User != nil:
-		return llm.Invalid("endpoint", "holds a user or password", "put the credential into api_key or a source of tokens")
+		return llm.Invalid("endpoint", source+"holds a user or password", "put the credential into api_key or a source of tokens")
 	case u.RawQuery != "" || u.Fragment != "":
-		return llm.Invalid("endpoint", "has a query or a fragment", "end it with the path")
+		return llm.Invalid("endpoint", source+"has a query or a fragment", "end it with the path")
 	}
 	base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")
 	if head, last, ok := cutLast(base); ok && isVersion(last) {

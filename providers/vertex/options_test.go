@@ -56,12 +56,41 @@ func TestWhereACallGoes(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentChangesNothing(t *testing.T) {
+// Where Options.Endpoint is empty the variable of that service decides, as with Google's own libraries.
+func TestTheEndpointOfTheEnvironment(t *testing.T) {
+	t.Setenv("GOOGLE_VERTEX_BASE_URL", "https://vertex.example/gw/v1")
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:81/")
+	const model = "/models/m:generateContent"
+	for want, o := range map[string]vertex.Options{
+		"https://vertex.example/gw/v1/projects/p/locations/us/publishers/google" + model: {Project: "p", Location: "us"},
+		"https://vertex.example/gw/v1/publishers/google" + model:                         {Location: "global"},
+		"http://127.0.0.1:81/v1beta" + model:                                             {},
+		"https://own.example/v1beta" + model:                                             {Endpoint: "https://own.example"},
+		"https://own.example/v1beta1/publishers/google" + model:                          {Location: "global", Endpoint: "https://own.example"},
+	} {
+		c := new(catcher)
+		o.Model, o.APIKey, o.HTTP = "m", "key", &http.Client{Transport: c}
+		_, _ = unary(t, keep(t)(vertex.New(&o)), hello())
+		if got := c.req.URL.String(); got != want {
+			t.Errorf("asked %s\nwant  %s", got, want)
+		}
+	}
+	for _, bad := range []string{"secret", "https://u:secret@h", "https://h?secret"} {
+		t.Setenv("GOOGLE_VERTEX_BASE_URL", bad)
+		_, err := vertex.New(&vertex.Options{Project: "p", Model: "m", APIKey: "key"})
+		badField(t, err, llm.ErrInvalid, "endpoint", "secret")
+		if !strings.Contains(err.Error(), "GOOGLE_VERTEX_BASE_URL") {
+			t.Errorf("%v", err)
+		}
+		if _, err := vertex.New(&vertex.Options{Model: "m", APIKey: "key"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNoOtherVariableChangesAnything(t *testing.T) {
 	for _, name := range []string{"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"} {
 		t.Setenv(name, "from-env")
-	}
-	for _, name := range []string{"GOOGLE_VERTEX_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
-		t.Setenv(name, "https://env.example")
 	}
 	s := serve(t, reply(200, ok))
 	for _, o := range []vertex.Options{

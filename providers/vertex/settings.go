@@ -28,6 +28,8 @@ type Options struct {
 	Model string
 	// Endpoint replaces Google's address, for a gateway or a private endpoint. It may have a path, and a version of
 	// the API at its end: https://gateway.example/google/v1. Without one v1beta1 is used, v1beta at the Gemini API.
+	// Empty means that of GOOGLE_VERTEX_BASE_URL, at the Gemini API of GOOGLE_GEMINI_BASE_URL, as with Google's own
+	// libraries, else Google's.
 	Endpoint string
 	// APIKey is sent in a header, never in an address.
 	APIKey string

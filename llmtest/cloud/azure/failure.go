@@ -44,8 +44,10 @@ func (c *call) failure(e *llm.Error) *refusal {
 // the 429s, the 408, the 500 and the window reported, the text of the 503 is unverified.
 func (c *call) azureFailure(e *llm.Error) *refusal {
 	switch kindFor(e) {
-	case llm.ErrInvalid, llm.ErrUnsupported:
+	case llm.ErrInvalid:
 		return invalid("", "", "Invalid request.")
+	case llm.ErrUnsupported:
+		return unsupported("temperature", "")
 	case llm.ErrAuth:
 		return gateway(http.StatusUnauthorized, "401", "Access denied due to invalid subscription key or wrong API "+
 			"endpoint. Make sure to provide a valid key for an active subscription and use a correct regional API "+

@@ -13,8 +13,10 @@ func (c *call) openAIFailure(e *llm.Error) *refusal {
 	again := " You can retry your request, or contact us through our help center at help.openai.com if the error " +
 		"persists. (Please include the request ID " + c.requestID(2) + " in your message.)"
 	switch kindFor(e) {
-	case llm.ErrInvalid, llm.ErrUnsupported:
+	case llm.ErrInvalid:
 		return invalid("", "", "Invalid request.")
+	case llm.ErrUnsupported:
+		return unsupported("temperature", "")
 	case llm.ErrAuth:
 		return wrongOpenAIKey()
 	case llm.ErrNotFound:

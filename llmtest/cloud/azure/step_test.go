@@ -24,7 +24,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 		kind         llm.Kind // that llm.HTTPError makes of it; "": the same
 	}{
 		{llm.Error{Kind: llm.ErrInvalid}, 400, "", "", ""},
-		{llm.Error{Kind: llm.ErrUnsupported}, 400, "", "", llm.ErrInvalid},
+		{llm.Error{Kind: llm.ErrUnsupported}, 400, "unsupported_parameter", "unsupported_parameter", ""},
 		{llm.Error{Kind: llm.ErrAuth}, 401, "401", "invalid_api_key", ""},
 		{llm.Error{Kind: llm.ErrNotFound}, 404, "DeploymentNotFound", "model_not_found", ""},
 		{llm.Error{Kind: llm.ErrContextTooLong}, 400, "context_length_exceeded", "context_length_exceeded", ""},

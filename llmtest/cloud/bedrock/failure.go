@@ -35,8 +35,10 @@ func (c *call) failure(e *llm.Error) *refusal {
 // kindFailure: the text for a day's tokens and the one for a prompt that is too long are reported.
 func kindFailure(k llm.Kind) *refusal {
 	switch k {
-	case llm.ErrInvalid, llm.ErrUnsupported:
+	case llm.ErrInvalid:
 		return except("ValidationException", "")
+	case llm.ErrUnsupported:
+		return unsupported("toolConfig.toolChoice.any", "")
 	case llm.ErrAuth:
 		return except("UnrecognizedClientException", "")
 	case llm.ErrNotFound:

@@ -24,7 +24,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 		kind      llm.Kind // that llm.HTTPError makes of it; "": the same
 	}{
 		{llm.Error{Kind: llm.ErrInvalid}, 400, "ValidationException", ""},
-		{llm.Error{Kind: llm.ErrUnsupported}, 400, "ValidationException", llm.ErrInvalid},
+		{llm.Error{Kind: llm.ErrUnsupported}, 400, "ValidationException", ""},
 		{llm.Error{Kind: llm.ErrAuth}, 403, "UnrecognizedClientException", ""},
 		{llm.Error{Kind: llm.ErrAuth, Code: "ExpiredTokenException"}, 403, "ExpiredTokenException", ""},
 		{llm.Error{Kind: llm.ErrAuth, Code: "AccessDeniedException"}, 403, "AccessDeniedException", ""},

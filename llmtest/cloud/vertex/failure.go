@@ -52,8 +52,10 @@ func seconds(d time.Duration) string {
 // filtered prompt, which belongs to image models, and the one of an invalid argument.
 func (c *call) kindFailure(e *llm.Error) *refusal {
 	switch kindFor(e) {
-	case llm.ErrInvalid, llm.ErrUnsupported:
+	case llm.ErrInvalid:
 		return invalid("Request contains an invalid argument.")
+	case llm.ErrUnsupported:
+		return invalid("Thinking level is not supported for this model.")
 	case llm.ErrAuth:
 		if e.Status == http.StatusForbidden {
 			return denied(c.resource)

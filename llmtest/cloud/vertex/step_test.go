@@ -25,7 +25,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 		kind   llm.Kind // that llm.HTTPError makes of it; "": the same
 	}{
 		{err: llm.Error{Kind: llm.ErrInvalid}, code: 400, status: "INVALID_ARGUMENT"},
-		{err: llm.Error{Kind: llm.ErrUnsupported}, code: 400, status: "INVALID_ARGUMENT", kind: llm.ErrInvalid},
+		{err: llm.Error{Kind: llm.ErrUnsupported}, code: 400, status: "INVALID_ARGUMENT"},
 		{err: llm.Error{Kind: llm.ErrAuth}, code: 401, status: "UNAUTHENTICATED", reason: "ACCESS_TOKEN_EXPIRED"},
 		{err: llm.Error{Kind: llm.ErrAuth, Status: 403}, code: 403, status: "PERMISSION_DENIED", reason: "IAM_PERMISSION_DENIED"},
 		{err: llm.Error{Kind: llm.ErrNotFound}, code: 404, status: "NOT_FOUND"},

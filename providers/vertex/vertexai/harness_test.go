@@ -28,6 +28,9 @@ import (
 func TestMain(m *testing.M) {
 	var printed bytes.Buffer
 	log.SetOutput(&printed)
+	for _, name := range []string{"GOOGLE_VERTEX_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
+		_ = os.Unsetenv(name)
+	}
 	code := m.Run()
 	if lines := strings.Count(printed.String(), "\n"); code == 0 && (lines > 3 || strings.Count(printed.String(), "WARNING") > 1) {
 		fmt.Fprintf(os.Stderr, "printed to the log of the program:\n%s", printed.String())
