@@ -115,8 +115,10 @@ func (p *Provider) credential(ctx context.Context) (credential, error) {
 
 // noToken is the error of a source that gave none.
 func noToken(err error) error {
-	if e, ok := err.(*llm.Error); ok && e.Kind == llm.ErrAuth { //nolint:errorlint // of defaultCredentials, not wrapped
-		return e
+	if e, ok := err.(*llm.Error); ok && e.Kind == llm.ErrAuth { //nolint:errorlint // not wrapped
+		own := *e // it may be the caller's, who gives it to others too
+		own.NotSent = true
+		return &own
 	}
 	return &llm.Error{Kind: llm.ErrAuth, Code: "no_token", NotSent: true, Err: err}
 }

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -150,5 +152,29 @@ func TestApplicationDefaultCredentials(t *testing.T) {
 	got := s.last(t).header
 	if got.Get("Authorization") != "Bearer adc" || !slices.Equal(got.Values("X-Goog-User-Project"), []string{"quota"}) || asked.Load() != 1 {
 		t.Errorf("%v, %d tokens", got, asked.Load())
+	}
+}
+
+func TestAnErrorOfTheSourceIsNotChanged(t *testing.T) {
+	t.Parallel()
+	mine := errors.New("mine")
+	theirs := &llm.Error{Kind: llm.ErrAuth, Code: "theirs", Err: mine}
+	before := *theirs
+	s := serve(t, reply(200, ok))
+	var calls sync.WaitGroup
+	for _, name := range []string{"gemini-2.5-flash", "gemini-2.5-pro"} {
+		p := s.provider(t, model(name), tokens(func(context.Context) (string, error) { return "", theirs }))
+		for range 8 {
+			calls.Go(func() {
+				_, err := p.Generate(t.Context(), hello(), nil)
+				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.ErrAuth || e.Code != "theirs" || !e.NotSent || e.Model.Model != name || !errors.Is(err, mine) {
+					t.Errorf("%s: %+v", name, err)
+				}
+			})
+		}
+	}
+	calls.Wait()
+	if !reflect.DeepEqual(*theirs, before) {
+		t.Errorf("became %+v", *theirs)
 	}
 }
