@@ -33,7 +33,7 @@ const (
 )
 
 func http2Frame(kind byte, stream uint32, payload ...byte) []byte {
-	f := []byte{0, 0, byte(len(payload)), kind, 0} //nolint:gosec // a few bytes
+	f := []byte{0, 0, byte(len(payload)), kind, 0}
 	return append(binary.BigEndian.AppendUint32(f, stream), payload...)
 }
 
@@ -113,7 +113,7 @@ func TestAPeerThatTurnsRequestsAwayGetsTwo(t *testing.T) {
 			t.Run(cloud+" "+refusal, func(t *testing.T) {
 				t.Parallel()
 				url, requests := refusing(t, refuse)
-				transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // a test's own server
+				transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 				defer transport.CloseIdleConnections()
 				g, err := open(url, &http.Client{Transport: transport})
 				if err != nil {
