@@ -83,6 +83,8 @@ func New(o *Options) (*Provider, error) {
 		return nil, llm.Invalid("model", "is empty", "give the id of a model or inference profile, or its ARN")
 	case strings.ContainsFunc(o.Model, notGraphic):
 		return nil, llm.Invalid("model", "has blanks or other characters that no id has", "copy it again, without them")
+	case hasDotSegment(o.Model):
+		return nil, llm.Invalid("model", "has . or .. for a part, which would lead elsewhere in an address", "copy it again")
 	case p.region != "" && !isHostLabel(p.region):
 		return nil, badRegion()
 	case o.BearerToken != "" && o.Credentials != nil:
@@ -170,6 +172,15 @@ func loopback(host string) bool {
 func notGraphic(r rune) bool { return r <= ' ' || r >= 0x7f }
 
 func notHostByte(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
+
+func hasDotSegment(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}
 
 // isHostLabel reports whether a name can be a part of a host's, as a region is.
 func isHostLabel(name string) bool {

@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,9 @@ func (a *answer) stream() (*llm.Response, error) {
 	body := a.wire.reply
 	defer func() { _ = body.Close() }()
 	decoder, in := eventstream.NewDecoder(), bufio.NewReader(body) // the decoder reads by the byte
+	if e := a.instead(in); e != nil {
+		return a.fail(e)
+	}
 	end := bounds.Ending{HangUp: func() { _ = body.Close() }}
 	defer end.Pause()
 	var buf []byte
@@ -61,6 +65,23 @@ func (a *answer) stream() (*llm.Response, error) {
 			end.Await(a.ctx)
 		}
 	}
+}
+
+// instead is the error of a body that is JSON where a stream should be. No frame begins as JSON does: it would have
+// more than 100 MiB.
+func (a *answer) instead(in *bufio.Reader) *llm.Error {
+	head, err := in.Peek(1)
+	if err != nil || !bytes.ContainsAny(head, "{ \t\r\n") {
+		return nil //nolint:nilerr // the decoder meets it again
+	}
+	var value json.RawMessage // one, since nothing has to come behind it
+	if json.NewDecoder(io.LimitReader(in, bounds.Answer)).Decode(&value) != nil {
+		return nil //nolint:nilerr // what is left is no stream either
+	}
+	if e := a.reported(value); e != nil {
+		return e
+	}
+	return &llm.Error{Kind: llm.ErrBadOutput, Code: "no_event_stream"}
 }
 
 // The bounds of a frame in bytes, which are the service's own. The decoder has none.
