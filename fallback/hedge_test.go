@@ -414,3 +414,31 @@ func TestHedgeObserver(t *testing.T) {
 		}
 	})
 }
+
+// TestHedgeOutlivesAFirstThatIsLate: content that comes when the first one's limit has fallen is not content. It
+// neither drops the second, nor has one that failed asked again.
+func TestHedgeOutlivesAFirstThatIsLate(t *testing.T) {
+	t.Parallel()
+	late := named("a", llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		time.Sleep(31 * s)
+		return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
+	}))
+	tests := []struct {
+		name   string
+		second llmtest.Step
+		want   outcome
+	}{
+		{"the second works", llmtest.Text("ok").After(27 * s), outcome{text: "ok", trail: "a:timeout(attempt)@31s b:answered@27s", took: 32 * s}},
+		{"the second has failed", fail(llm.ErrUnavailable).After(s), outcome{kind: llm.ErrUnavailable, stopped: llm.StopTries, trail: "a:timeout(attempt)@31s b:unavailable@1s", took: 31 * s}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				plan := hedged()
+				plan.MaxRetries = policy.NoRetries
+				want(t, "the call", read(t.Context(), planned(t, plan, late, target("b", tt.second)), triage()), tt.want)
+			})
+		})
+	}
+}
