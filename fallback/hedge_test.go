@@ -442,3 +442,59 @@ func TestHedgeOutlivesAFirstThatIsLate(t *testing.T) {
 		})
 	}
 }
+
+// TestHedgePanicOfTheFirst lets the second go.
+func TestHedgePanicOfTheFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bad := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) {
+			time.Sleep(8 * s)
+			panic("theirs")
+		})
+		var kinds []llm.Kind
+		ctx := llm.WithObserver(t.Context(), &llm.Observer{AttemptEnd: func(_ context.Context, a *llm.Attempt, _ error) { kinds = append(kinds, a.Kind) }})
+		c := planned(t, hedged(), named("a", bad), target("b", llmtest.Hang()))
+		func() {
+			defer func() {
+				if p := recover(); p != "theirs" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_, _ = c.Generate(ctx, triage(), nil)
+		}()
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := fmt.Sprint(kinds); got != "[canceled unknown]" {
+			t.Errorf("observers heard of %s", got)
+		}
+		if a, b := status(t, c, "a"), status(t, c, "b"); a.Score != 1 || b.Score != 0 || a.InFlight+b.InFlight != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// TestHedgeWhoseSecondDoesNotListen: a target that goes on after it was told to stop is heard no more.
+func TestHedgeWhoseSecondDoesNotListen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan error, 3)
+		stubborn := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			for _, e := range []llm.Event{{Kind: llm.EventText}, {Kind: llm.EventText, Delta: "two"}, {Kind: llm.EventText, Delta: "three"}} {
+				time.Sleep(4 * s)
+				told <- sink(e)
+			}
+			return nil, errors.New("at last")
+		})
+		c := planned(t, hedged(), target("a", llmtest.Text("first").After(12*s)), named("b", stubborn))
+		want(t, "the call", read(t.Context(), c, triage()), outcome{text: "first", trail: "b:canceled@7s a:answered@12s", took: 12 * s})
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for i, fails := range []bool{false, true, true} { // without content there is nothing to refuse
+			if err := <-told; (err != nil) != fails {
+				t.Errorf("event %d: %v", i, err)
+			}
+		}
+	})
+}
