@@ -193,11 +193,12 @@ func (a *attempt) accept(e llm.Event) error {
 		return a.sinkErr
 	case !content(e):
 		return nil
-	case a.hedge != nil && !a.content && !a.hedge.claimFirst():
-		return errHedged
-	case !a.Enter():
+	case !a.Enter(): // before the claim: a first target whose limit fell must not drop the second
 		a.refused = true
 		return errRefused
+	case a.hedge != nil && !a.content && !a.hedge.claimFirst():
+		a.Leave()
+		return errHedged
 	}
 	err := a.deliver(e)
 	a.Leave()

@@ -414,3 +414,87 @@ func TestHedgeObserver(t *testing.T) {
 		}
 	})
 }
+
+// TestHedgeOutlivesAFirstThatIsLate: content that comes when the first one's limit has fallen is not content. It
+// neither drops the second, nor has one that failed asked again.
+func TestHedgeOutlivesAFirstThatIsLate(t *testing.T) {
+	t.Parallel()
+	late := named("a", llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		time.Sleep(31 * s)
+		return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
+	}))
+	tests := []struct {
+		name   string
+		second llmtest.Step
+		want   outcome
+	}{
+		{"the second works", llmtest.Text("ok").After(27 * s), outcome{text: "ok", trail: "a:timeout(attempt)@31s b:answered@27s", took: 32 * s}},
+		{"the second has failed", fail(llm.ErrUnavailable).After(s), outcome{kind: llm.ErrUnavailable, stopped: llm.StopTries, trail: "a:timeout(attempt)@31s b:unavailable@1s", took: 31 * s}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				plan := hedged()
+				plan.MaxRetries = policy.NoRetries
+				want(t, "the call", read(t.Context(), planned(t, plan, late, target("b", tt.second)), triage()), tt.want)
+			})
+		})
+	}
+}
+
+// TestHedgePanicOfTheFirst lets the second go.
+func TestHedgePanicOfTheFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bad := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) {
+			time.Sleep(8 * s)
+			panic("theirs")
+		})
+		var kinds []llm.Kind
+		ctx := llm.WithObserver(t.Context(), &llm.Observer{AttemptEnd: func(_ context.Context, a *llm.Attempt, _ error) { kinds = append(kinds, a.Kind) }})
+		c := planned(t, hedged(), named("a", bad), target("b", llmtest.Hang()))
+		func() {
+			defer func() {
+				if p := recover(); p != "theirs" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_, _ = c.Generate(ctx, triage(), nil)
+		}()
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := fmt.Sprint(kinds); got != "[canceled unknown]" {
+			t.Errorf("observers heard of %s", got)
+		}
+		if a, b := status(t, c, "a"), status(t, c, "b"); a.Score != 1 || b.Score != 0 || a.InFlight+b.InFlight != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// TestHedgeWhoseSecondDoesNotListen: a target that goes on after it was told to stop is heard no more.
+func TestHedgeWhoseSecondDoesNotListen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan error, 3)
+		stubborn := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			for _, e := range []llm.Event{{Kind: llm.EventText}, {Kind: llm.EventText, Delta: "two"}, {Kind: llm.EventText, Delta: "three"}} {
+				time.Sleep(4 * s)
+				told <- sink(e)
+			}
+			return nil, errors.New("at last")
+		})
+		c := planned(t, hedged(), target("a", llmtest.Text("first").After(12*s)), named("b", stubborn))
+		want(t, "the call", read(t.Context(), c, triage()), outcome{text: "first", trail: "b:canceled@7s a:answered@12s", took: 12 * s})
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for i, fails := range []bool{false, true, true} { // without content there is nothing to refuse
+			if err := <-told; (err != nil) != fails {
+				t.Errorf("event %d: %v", i, err)
+			}
+		}
+	})
+}

@@ -243,3 +243,28 @@ func TestATargetWithoutAModelIsFoundAgain(t *testing.T) {
 		t.Errorf("the next turn: %v, %v, want it at b", resp, err)
 	}
 }
+
+// TestTheWindowIsEstimatedFromAllTexts: tool calls and their results fill it, too.
+func TestTheWindowIsEstimatedFromAllTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 1000)
+	for name, parts := range map[string]llm.Parts{
+		"a text":        {llm.Text{Text: long}},
+		"a tool call":   {llm.ToolCall{ID: "1", Name: "f", Arguments: `"` + long + `"`}},
+		"a tool result": {llm.ToolResult{CallID: "1", Parts: llm.Parts{llm.Text{Text: long}}}},
+	} {
+		small := target("small")
+		small.Can.ContextWindow = 500
+		req := &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: parts}}}
+		resp, err := chain(t, small, target("b")).Generate(t.Context(), req, nil)
+		if err != nil || resp.Target != "b" {
+			t.Errorf("%s: %+v, %v", name, resp, err)
+		}
+	}
+	small := target("small")
+	small.Can.ContextWindow = 500
+	image := &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Parts{llm.Media{MediaType: "image/png", Data: make([]byte, 1<<20)}}}}}
+	if resp, err := chain(t, small, target("b")).Generate(t.Context(), image, nil); err != nil || resp.Target != "small" {
+		t.Errorf("what an image comes to depends on the model: %+v, %v", resp, err)
+	}
+}

@@ -119,9 +119,9 @@ func TestTheEndFallsWhileTheSinkRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		var ended time.Duration
+		ended := make(chan time.Duration, 1)
 		patient := llm.GeneratorFunc(func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
-			context.AfterFunc(ctx, func() { ended = time.Since(start) })
+			context.AfterFunc(ctx, func() { ended <- time.Since(start) })
 			var err error
 			for range 3 {
 				if err = sink(llm.Event{Kind: llm.EventText, Delta: "w "}); err != nil {
@@ -140,8 +140,8 @@ func TestTheEndFallsWhileTheSinkRuns(t *testing.T) {
 		want(t, "the call", told(nil, err, time.Since(start)), outcome{
 			kind: llm.ErrTimeout, bound: llm.BoundEnd, stopped: llm.StopContent, trail: "a:timeout(end)@13m20s", took: 800 * s,
 		})
-		if events != 2 || ended != 600*s {
-			t.Errorf("%d events, the attempt's context ended after %v", events, ended)
+		if after := <-ended; events != 2 || after != 600*s {
+			t.Errorf("%d events, the attempt's context ended after %v", events, after)
 		}
 	})
 }

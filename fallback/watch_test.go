@@ -116,3 +116,34 @@ func TestWatchAccept(t *testing.T) {
 		t.Errorf("%+v, %v", resp, err)
 	}
 }
+
+// TestWatchOfATargetThatDoesNotListen: content that comes after a limit fell is refused, and the answer behind it
+// is still an answer: the caller has waited for it.
+func TestWatchOfATargetThatDoesNotListen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		plan := exact()
+		plan.Watch = policy.WatchOn
+		late := func(answers bool) fallback.Target {
+			return named("a", llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+				for _, e := range []llm.Event{{Kind: llm.EventText}, {Kind: llm.EventDone}} {
+					if err := sink(e); err != nil {
+						t.Errorf("what is no content was refused: %v", err)
+					}
+				}
+				time.Sleep(31 * s)
+				if err := sink(llm.Event{Kind: llm.EventText, Delta: "late"}); !answers {
+					return nil, err
+				}
+				return &llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "late"}}}}, nil
+			}))
+		}
+		want(t, "it stops", ask(t.Context(), planned(t, plan, late(false), target("b", llmtest.Text("ok"))), triage()),
+			outcome{text: "ok", trail: "a:timeout(attempt)@31s b:answered@0s", took: 31 * s})
+		c := planned(t, plan, late(true), target("b", llmtest.Text("ok")))
+		want(t, "it answers", ask(t.Context(), c, triage()), outcome{text: "late", trail: "a:answered@31s", took: 31 * s})
+		if got := status(t, c, "a").Score; got != 0.5 {
+			t.Errorf("the breaker has a score of %v: it hears that the answer was late", got)
+		}
+	})
+}
