@@ -265,7 +265,7 @@ func (c *simCall) checkHedge(r *simRules, attempts []llm.Attempt) {
 				c.problem("%s runs beside %s", b.Target, a.Target)
 			}
 			first, second := c.tryOf(a), c.tryOf(b)
-			if a.Kind != llm.ErrCanceled || b.Kind == llm.ErrCanceled || first == nil || second == nil || !first.prompt {
+			if a.Kind != llm.ErrCanceled || first == nil || second == nil || !first.prompt || b.Kind != "" && c.author() != second {
 				continue
 			}
 			won := second.end

@@ -3,6 +3,8 @@ package fallback_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,8 +19,8 @@ import (
 
 // What TestProperties has found, each as a call of its own.
 
-// hedged is a chain that asks b beside a after a second.
-func hedged(t *testing.T, a, b fallback.Target, more ...fallback.Target) *fallback.Chain {
+// hedgedChain is a chain that asks b beside a after a second.
+func hedgedChain(t *testing.T, a, b fallback.Target, more ...fallback.Target) *fallback.Chain {
 	t.Helper()
 	c, err := fallback.New(append([]fallback.Target{a, b}, more...), &fallback.Options{
 		Plans: policy.Plans{Default: policy.Plan{Hedge: policy.Hedge{After: s, Share: 1}, MaxRetries: policy.NoRetries}},
@@ -104,7 +106,7 @@ func TestCloseWaitsForCallsOnEarlierChains(t *testing.T) {
 func TestTheAnswerIsLastInTheTrail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := hedged(t, target("a", llmtest.Text("ok").After(2*s)), target("b", llmtest.Hang()))
+		c := hedgedChain(t, target("a", llmtest.Text("ok").After(2*s)), target("b", llmtest.Hang()))
 		resp, err := c.Generate(t.Context(), triage(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +121,7 @@ func TestTheAnswerIsLastInTheTrail(t *testing.T) {
 func TestTheTrailHasTheTimeOfTheSecondTarget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := hedged(t, target("a", llmtest.Hang()), target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(s)))
+		c := hedgedChain(t, target("a", llmtest.Hang()), target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}).After(s)))
 		_, err := c.Generate(t.Context(), triage(), nil)
 		e, _ := errors.AsType[*llm.Error](err)
 		if got := trail(e.Attempts); got != "a:timeout(attempt)@30s b:unavailable@1s" {
@@ -133,7 +135,7 @@ func TestNoHedgeWithATargetThatCools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := target("a", llmtest.Text("ok").After(5*s))
-		c := hedged(t, slow, target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 30 * s})))
+		c := hedgedChain(t, slow, target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 30 * s})))
 		time.AfterFunc(s/2, func() {
 			req := triage()
 			req.Route.Only = []string{"b"}
@@ -158,7 +160,7 @@ func TestAHedgeThatRunsIsNotPassedOver(t *testing.T) {
 			a.Can.ContextWindow = 1000
 			return a
 		}
-		c := hedged(t, small("a", llmtest.Fail(&llm.Error{Kind: llm.ErrContextTooLong}).After(2*s)),
+		c := hedgedChain(t, small("a", llmtest.Fail(&llm.Error{Kind: llm.ErrContextTooLong}).After(2*s)),
 			small("b", llmtest.Text("ok").After(5*s)))
 		resp, err := c.Generate(t.Context(), triage(), nil)
 		if err != nil {
@@ -191,13 +193,13 @@ func TestASecondAfterItsLimitDoesNotStopTheFirst(t *testing.T) {
 			return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
 		})
 		late.Limits.FirstContent = s
-		c := hedged(t, target("a", llmtest.Text("ok").After(5*s)), late)
+		c := hedgedChain(t, target("a", llmtest.Text("ok").After(5*s)), late)
 		text := ""
 		resp, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { text += e.Delta; return nil })
 		if err != nil || text != "ok" {
 			t.Fatalf("%q, %v", text, err)
 		}
-		if got := trail(resp.Attempts); got != "b:canceled@1s a:answered@5s" {
+		if got := trail(resp.Attempts); got != "b:timeout(first_content)@1s a:answered@5s" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -210,11 +212,92 @@ func TestNoHedgeBelowTheFloorOfAnExecution(t *testing.T) {
 		ctx, cancel := deadline.With(t.Context(), 30*s, nil)
 		defer cancel()
 		time.Sleep(26500 * time.Millisecond) // 500 ms before the floor
-		resp, err := hedged(t, target("a", llmtest.Text("ok").After(1500*time.Millisecond)), target("b")).Generate(ctx, triage(), nil)
+		resp, err := hedgedChain(t, target("a", llmtest.Text("ok").After(1500*time.Millisecond)), target("b")).Generate(ctx, triage(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := trail(resp.Attempts); got != "a:answered@1.5s" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Calls that wait for the end of a cool-down which another call has met come back spread over half as long
+// again, and those with little time left still in time.
+func TestCallsDoNotLeaveACoolDownTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := chain(t, target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 10 * s}), llmtest.Text("ok")))
+		_, _ = c.Generate(t.Context(), &llm.Request{Messages: triage().Messages, Limits: llm.Limits{Tries: 1}}, nil)
+		waits := make([]time.Duration, 200)
+		var calls sync.WaitGroup
+		for i := range waits {
+			calls.Go(func() {
+				ctx := t.Context()
+				if i%2 == 0 {
+					var cancel func()
+					ctx, cancel = context.WithTimeout(ctx, 13*s)
+					defer cancel()
+				}
+				resp, err := c.Generate(ctx, triage(), nil)
+				if err != nil {
+					t.Errorf("call %d: %v", i, err)
+					return
+				}
+				waits[i] = resp.Attempts[0].Wait
+			})
+		}
+		calls.Wait()
+		for i, wait := range waits {
+			latest := 15 * s
+			if i%2 == 0 { // the minimum is a tenth of 13 s
+				latest = 13*s - 13*s/10
+			}
+			if wait < 10*s || wait > latest {
+				t.Errorf("call %d waited %v, want 10 s to %v", i, wait, latest)
+			}
+		}
+		slices.Sort(waits)
+		if together := len(waits) - len(slices.Compact(waits)); together > 2 {
+			t.Errorf("%d of %d calls came back at the same instant as another", together, len(waits))
+		}
+	})
+}
+
+// A first target whose limit fell does not let the second go with content that is too late.
+func TestAFirstAfterItsLimitDoesNotDropTheSecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := prompt("a", func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			<-ctx.Done()
+			return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
+		})
+		late.Limits.FirstContent = 2 * s
+		text := ""
+		c := hedgedChain(t, late, target("b", llmtest.Text("ok").After(5*s)))
+		resp, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { text += e.Delta; return nil })
+		if err != nil || text != "ok" {
+			t.Fatalf("%q, %v", text, err)
+		}
+		if got := trail(resp.Attempts); got != "a:timeout(first_content)@2s b:answered@5s" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A second target that failed before the caller's deadline was not ended by it.
+func TestASecondThatFailedEarlierIsToldAsThat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*s)
+		defer cancel()
+		stalls := target("a", llmtest.Hang(llmtest.PhaseStream).After(2*s))
+		stalls.Can.Streams = true // watched, it may go on until the deadline
+		req := triage()
+		req.Limits.Idle = 20 * s
+		_, err := hedgedChain(t, stalls, target("b", fail(llm.ErrUnavailable))).Generate(ctx, req, nil)
+		e, _ := errors.AsType[*llm.Error](err)
+		if got := trail(e.Attempts); got != "a:deadline_exceeded(caller)@10s b:unavailable@0s" {
 			t.Errorf("got %s", got)
 		}
 	})
