@@ -184,7 +184,7 @@ func (c *simCall) checkOrder(r *simRules, attempts []llm.Attempt) {
 			return
 		}
 		switch {
-		case over != "" && !a.Start.Before(since) && (r.plan.Hedge.After <= 0 || a.Kind != llm.ErrCanceled):
+		case over != "" && !a.Start.Before(since) && !r.overlaps(attempts, i):
 			c.problem("%s is asked after %s", a.Target, over)
 		case p.dead:
 			c.problem("%s is asked again", a.Target)
