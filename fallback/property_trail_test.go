@@ -295,7 +295,7 @@ func (c *simCall) checkShares(r *simRules, attempts []llm.Attempt) {
 		if at := slices.IndexFunc(c.hooks, func(h simHook) bool { return h.target == a.Target && h.start.Equal(a.Start) }); at >= 0 {
 			live := 1
 			for name, other := range slots {
-				if name != a.Target && !other.dead && !other.reserve && other.tries <= p.tries && !slices.Contains(c.hooks[at].open, name) {
+				if name != a.Target && !other.dead && !other.reserve && other.tries <= p.tries && (!slices.Contains(c.hooks[at].open, name) || c.world.changedAt(name, a.Start)) {
 					live++
 				}
 			}
