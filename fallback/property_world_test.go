@@ -400,7 +400,7 @@ func (c *simCall) sink(e llm.Event) error {
 	}
 	if len(c.seen) == 0 {
 		c.sinkFrom = time.Now()
-	} else {
+	} else if c.ctx.Err() == nil { // what ends together with the caller's context has no limit of its own
 		c.pause = max(c.pause, time.Since(c.sinkLast))
 	}
 	c.seen = append(c.seen, e)
