@@ -30,7 +30,6 @@ type attempt struct {
 	refused bool            // an event came after a limit fell
 	inSink  bool
 	over    bool // its end was told
-	alone   bool // a second one that failed by itself while the caller waited, whatever has happened since
 	sinkErr error
 }
 
@@ -59,7 +58,7 @@ func (a *attempt) run(now time.Time, limits llm.Limits, left time.Duration, boun
 	if a.hedge != nil {
 		return a.hedge.resolve(resp, err)
 	}
-	failure := a.end(resp, err, time.Since(a.Start()))
+	failure := a.endNow(resp, err)
 	return a, resp, failure
 }
 
@@ -196,13 +195,12 @@ func (a *attempt) accept(e llm.Event) error {
 	case !a.Enter(): // before the claim: a first target whose limit fell must not drop the second
 		a.refused = true
 		return errRefused
-	case a.hedge != nil && !a.content && !a.hedge.claimFirst():
-		a.Leave()
+	}
+	defer a.Leave()
+	if a.hedge != nil && !a.content && !a.hedge.claimFirst() {
 		return errHedged
 	}
-	err := a.deliver(e)
-	a.Leave()
-	return err
+	return a.deliver(e)
 }
 
 // deliver hands an event to the caller, on his goroutine.
@@ -220,12 +218,17 @@ func (a *attempt) deliver(e llm.Event) error {
 	return err
 }
 
-// end judges the attempt, which took so long, settles it and writes it into the trail. It returns nil for an
-// answer that can be used.
-func (a *attempt) end(resp *llm.Response, err error, took time.Duration) *llm.Error {
+// endNow is end for an attempt that has ended just now.
+func (a *attempt) endNow(resp *llm.Response, err error) *llm.Error {
+	return a.end(resp, err, time.Since(a.Start()), a.call.ctx.Err())
+}
+
+// end judges the attempt, settles it and writes it into the trail: what it took, and the error of the caller's
+// context when it ended. It returns nil for an answer that can be used.
+func (a *attempt) end(resp *llm.Response, err error, took time.Duration, callerErr error) *llm.Error {
 	fell := a.Stop()
 	a.took = took
-	failure := a.judge(resp, err, fell)
+	failure := a.judge(resp, err, fell, callerErr)
 	a.account(fell, failure)
 	a.finish(resp, failure)
 	return failure
@@ -233,12 +236,8 @@ func (a *attempt) end(resp *llm.Response, err error, took time.Duration) *llm.Er
 
 // judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
 // is an answer, unless the caller has gone.
-func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Error {
+func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound, callerErr error) *llm.Error {
 	c := a.call
-	callerErr := c.ctx.Err()
-	if a.alone {
-		callerErr = nil
-	}
 	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}

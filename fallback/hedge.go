@@ -42,6 +42,8 @@ type result struct {
 	panic  any  // of the target; nil: none
 	done   bool
 	took   time.Duration
+
+	callerErr error // of the caller's context, when it ended
 }
 
 const (
@@ -164,7 +166,7 @@ func (h *hedge) work() {
 	defer func() {
 		r.panic, r.done = recover(), true
 		a.Stop()
-		r.took = time.Since(a.Start())
+		r.took, r.callerErr = time.Since(a.Start()), a.call.ctx.Err()
 		h.mu.Lock()
 		h.result = r
 		h.mu.Unlock()
@@ -232,13 +234,13 @@ func (h *hedge) claimFirst() bool {
 func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
 	a := h.first
 	if !h.close() {
-		return a, resp, a.end(resp, err, time.Since(a.Start()))
+		return a, resp, a.endNow(resp, err)
 	}
 	if h.claim.Load() == theSecond {
 		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}
-	failure := a.end(resp, err, time.Since(a.Start()))
+	failure := a.endNow(resp, err)
 	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
 		return a, resp, failure
@@ -275,7 +277,7 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
-			failure := a.end(h.result.resp, h.result.err, h.result.took)
+			failure := a.end(h.result.resp, h.result.err, h.result.took, h.result.callerErr)
 			return a, h.result.resp, failure
 		}
 	}
@@ -306,8 +308,8 @@ func (h *hedge) drop() {
 	if r.done {
 		took = r.took
 	}
-	if a.alone = r.failed; a.alone {
-		_ = a.end(r.resp, r.err, took)
+	if r.failed {
+		_ = a.end(r.resp, r.err, took, r.callerErr)
 		return
 	}
 	a.Abort(errHedged)

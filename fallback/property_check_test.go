@@ -262,7 +262,7 @@ func (c *simCall) checkTries(r *simRules) {
 		if !try.fault.NotSent && !try.over {
 			sent++
 		}
-		if try.refused {
+		if try.refused && !c.world.changedAt(try.target, try.start) {
 			resorts++
 			if r.plan.NoLastResort || len(r.fit) < 2 || try.n > 0 || resorts > 1 {
 				c.problem("%s is asked though its breaker is open", try.target)

@@ -168,7 +168,7 @@ func (t simTally) end(c *simCall, r *simRules) {
 	t.add("stopped: "+string(e.Stopped), e.Stopped != "")
 	t.add("path: partial answer", e.Partial != nil)
 	t.add("path: at most once stopped", r.plan.AtMostOnce && e.Stopped == llm.StopFinal && len(e.Attempts) > 0 &&
-		!policy.RuleFor(e.Kind, false, r.plan).Next == false)
+		policy.RuleFor(e.Kind, false, r.plan).Next)
 	t.add("path: execution too short", e.Code == "EXECUTION_DEADLINE_EXCEEDED")
 }
 

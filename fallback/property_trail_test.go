@@ -184,7 +184,7 @@ func (c *simCall) checkOrder(r *simRules, attempts []llm.Attempt) {
 			return
 		}
 		switch {
-		case over != "" && !a.Start.Before(since) && (r.plan.Hedge.After <= 0 || a.Kind != llm.ErrCanceled):
+		case over != "" && !a.Start.Before(since) && !r.overlaps(attempts, i):
 			c.problem("%s is asked after %s", a.Target, over)
 		case p.dead:
 			c.problem("%s is asked again", a.Target)
@@ -265,7 +265,7 @@ func (c *simCall) checkHedge(r *simRules, attempts []llm.Attempt) {
 				c.problem("%s runs beside %s", b.Target, a.Target)
 			}
 			first, second := c.tryOf(a), c.tryOf(b)
-			if a.Kind != llm.ErrCanceled || b.Kind == llm.ErrCanceled || first == nil || second == nil || !first.prompt {
+			if a.Kind != llm.ErrCanceled || first == nil || second == nil || !first.prompt || b.Kind != "" && c.author() != second {
 				continue
 			}
 			won := second.pushed
@@ -297,7 +297,7 @@ func (c *simCall) checkShares(r *simRules, attempts []llm.Attempt) {
 		if at := slices.IndexFunc(c.hooks, func(h simHook) bool { return h.target == a.Target && h.start.Equal(a.Start) }); at >= 0 {
 			live := 1
 			for name, other := range slots {
-				if name != a.Target && !other.dead && !other.reserve && other.tries <= p.tries && !slices.Contains(c.hooks[at].open, name) {
+				if name != a.Target && !other.dead && !other.reserve && other.tries <= p.tries && (!slices.Contains(c.hooks[at].open, name) || c.world.changedAt(name, a.Start)) {
 					live++
 				}
 			}

@@ -33,7 +33,6 @@ type simWorld struct {
 
 	mu       sync.Mutex
 	problems []string
-	changed  map[string]time.Time // the last change of each breaker
 	changes  []breaker.Change
 	shut     map[string]int // how often each generation of a target was closed
 	made     []string       // the generations
@@ -127,12 +126,11 @@ func (p *simPanic) Error() string { return "a panic of " + p.what }
 var errSink = errors.New("the sink has had enough")
 
 func newWorld(sc *simScenario) *simWorld {
-	w := &simWorld{sc: sc, started: time.Now(), changed: map[string]time.Time{}, shut: map[string]int{}}
+	w := &simWorld{sc: sc, started: time.Now(), shut: map[string]int{}}
 	o := sc.Breaker
 	o.OnChange = func(c breaker.Change) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.changed[c.Name] = time.Now()
 		w.changes = append(w.changes, c)
 	}
 	w.breakers = breaker.NewSet(&o)
@@ -194,16 +192,15 @@ func (w *simWorld) renew(targets []simTarget, dropped bool) {
 
 func (w *simWorld) now() *simVersion { return &w.versions[len(w.versions)-1] }
 
-// refuses reports whether the breaker of a target has been open for a while. w.mu is held.
-func (w *simWorld) refuses(name string) bool {
-	return w.breakers.Wait(name) > 0 && !w.changed[name].Equal(time.Now())
+// changedAt reports whether a breaker changed at that very moment: who was admitted before may begin after.
+func (w *simWorld) changedAt(name string, at time.Time) bool {
+	return slices.ContainsFunc(w.changes, func(c breaker.Change) bool { return c.Name == name && c.At.Equal(at) })
 }
 
+// open names the targets whose breakers admit nobody.
 func (w *simWorld) open() (names []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for i := range w.sc.Targets {
-		if name := w.sc.Targets[i].Name; w.refuses(name) {
+		if name := w.sc.Targets[i].Name; w.breakers.Wait(name) > 0 {
 			names = append(names, name)
 		}
 	}
@@ -403,7 +400,7 @@ func (c *simCall) sink(e llm.Event) error {
 	}
 	if len(c.seen) == 0 {
 		c.sinkFrom = time.Now()
-	} else {
+	} else if c.ctx.Err() == nil { // what ends together with the caller's context has no limit of its own
 		c.pause = max(c.pause, time.Since(c.sinkLast))
 	}
 	c.seen = append(c.seen, e)
@@ -460,7 +457,7 @@ func (p *simProvider) Generate(ctx context.Context, _ *llm.Request, sink llm.Sin
 func (c *simCall) begin(ctx context.Context, p *simProvider, sink llm.Sink) *simTry {
 	w := c.world
 	w.mu.Lock()
-	refused := w.refuses(p.target.Name)
+	refused := w.breakers.Wait(p.target.Name) > 0
 	if w.shut[p.key] > 0 {
 		w.problems = append(w.problems, fmt.Sprintf("call %d: %s is asked though it is closed", c.id, p.target.Name))
 	}

@@ -19,7 +19,7 @@ import (
 
 // What TestProperties has found, each as a call of its own.
 
-// hedged is a chain that asks b beside a after a second.
+// hedgedChain is a chain that asks b beside a after a second.
 func hedgedChain(t *testing.T, a, b fallback.Target, more ...fallback.Target) *fallback.Chain {
 	t.Helper()
 	c, err := fallback.New(append([]fallback.Target{a, b}, more...), &fallback.Options{
@@ -259,6 +259,45 @@ func TestNoHedgeBelowTheFloorOfAnExecution(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := trail(resp.Attempts); got != "a:answered@1.5s" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A first target whose limit fell does not let the second go with content that is too late.
+func TestAFirstAfterItsLimitDoesNotDropTheSecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := prompt("a", func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			<-ctx.Done()
+			return nil, sink(llm.Event{Kind: llm.EventText, Delta: "late"})
+		})
+		late.Limits.FirstContent = 2 * s
+		text := ""
+		c := hedgedChain(t, late, target("b", llmtest.Text("ok").After(5*s)))
+		resp, err := c.Generate(t.Context(), triage(), func(e llm.Event) error { text += e.Delta; return nil })
+		if err != nil || text != "ok" {
+			t.Fatalf("%q, %v", text, err)
+		}
+		if got := trail(resp.Attempts); got != "a:timeout(first_content)@2s b:answered@5s" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A second target that failed before the caller's deadline was not ended by it.
+func TestASecondThatFailedEarlierIsToldAsThat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*s)
+		defer cancel()
+		stalls := target("a", llmtest.Hang(llmtest.PhaseStream).After(2*s))
+		stalls.Can.Streams = true // watched, it may go on until the deadline
+		req := triage()
+		req.Limits.Idle = 20 * s
+		_, err := hedgedChain(t, stalls, target("b", fail(llm.ErrUnavailable))).Generate(ctx, req, nil)
+		e, _ := errors.AsType[*llm.Error](err)
+		if got := trail(e.Attempts); got != "a:deadline_exceeded(caller)@10s b:unavailable@0s" {
 			t.Errorf("got %s", got)
 		}
 	})
