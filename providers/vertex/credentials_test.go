@@ -203,7 +203,6 @@ func TestASourceThatHangsHoldsOneGoroutine(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(20 * time.Millisecond)
 	if n := asked.Load(); n != 1 {
 		t.Errorf("the source was called %d times", n)
 	}
@@ -223,7 +222,6 @@ func TestACallIsNotEndedByTheContextOfAnother(t *testing.T) {
 		}
 		close(begun)
 		<-ctx.Done()
-		time.Sleep(20 * time.Millisecond)
 		return "", ctx.Err()
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -240,7 +238,6 @@ func TestACallIsNotEndedByTheContextOfAnother(t *testing.T) {
 			t.Errorf("the second: %+v", err)
 		}
 	})
-	time.Sleep(10 * time.Millisecond)
 	cancel()
 	calls.Wait()
 	if asked.Load() != 2 {
@@ -256,7 +253,6 @@ func TestAPanicOfTheSourceIsOfAllThatWait(t *testing.T) {
 		if asked.Add(1) > 1 {
 			return "t", nil
 		}
-		time.Sleep(50 * time.Millisecond)
 		panic("mine")
 	}))
 	var calls sync.WaitGroup
