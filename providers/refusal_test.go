@@ -68,7 +68,10 @@ func strictCloud(t *testing.T, name string) llm.Generator {
 		}
 	}
 	token := func(context.Context) (string, error) { return "token", nil }
-	var g llm.Generator
+	var g interface {
+		llm.Generator
+		Close() error
+	}
 	var err error
 	switch provider {
 	case "azure":
@@ -94,5 +97,6 @@ func strictCloud(t *testing.T, name string) llm.Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = g.Close() })
 	return g
 }
