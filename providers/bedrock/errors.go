@@ -11,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -44,7 +45,7 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 		refine(e)
 		return a.fail(e)
 	}
-	return a.fail(&llm.Error{Kind: llm.ErrConnection, NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
+	return a.fail(&llm.Error{Kind: llm.ErrConnection, Code: httpx.ConnectionCode(err), NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
 }
 
 // exception is the error of an exception inside a stream.
