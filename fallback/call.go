@@ -191,8 +191,9 @@ func (c *call) usable(slot int) bool {
 // waitCooling is wait for a target that is left alone for a while: when there is no other, it is waited for.
 func (c *call) waitCooling(slot int) time.Duration {
 	m := c.member(slot)
-	d, _ := m.cooled()
-	if d <= 0 || d > longestWait || c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
+	d, why := m.cooled()
+	if d <= 0 || d > longestWait || !why.Transient() || // a key that is wrong is so afterwards
+		c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
 		return -1
 	}
 	return d

@@ -64,6 +64,9 @@ func TestErrorText(t *testing.T) {
 		{llm.Error{Kind: llm.ErrConnection, Err: fmt.Errorf("x: %w", io.ErrUnexpectedEOF)}, "llm: connection (closed by the peer)"},
 		{llm.Error{Kind: llm.ErrConnection, Err: net.ErrClosed}, "llm: connection (closed)"},
 		{llm.Error{Kind: llm.ErrConnection, Err: &net.DNSError{Name: "nowhere.example", IsNotFound: true}}, "llm: connection (no such host nowhere.example)"},
+		{llm.Error{Kind: llm.ErrConnection, Err: &net.DNSError{IsNotFound: true}}, "llm: connection (no such host)"},
+		{llm.Error{Kind: llm.ErrConnection, Code: "not_tls", Err: errors.New(canary)}, "llm: connection (not_tls)"},
+		{llm.Error{Kind: llm.ErrConnection, Code: "connection_refused", Err: syscall.ECONNREFUSED}, "llm: connection (connection refused)"},
 		{llm.Error{Kind: llm.ErrConnection, Err: &net.DNSError{Name: "a", IsTimeout: true}}, "llm: connection (name lookup failed)"},
 		{llm.Error{Kind: llm.ErrAuth, Status: 401, Code: "401", Message: canary, Err: errors.New(canary), Partial: answer(llm.Text{Text: canary})}, "llm: auth (401)"},
 	}

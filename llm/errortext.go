@@ -72,7 +72,7 @@ func (e *Error) why() string {
 			parts = append(parts, clean(e.Code, 40))
 		}
 	case e.Kind == ErrConnection:
-		parts = append(parts, connectionCause(e.Err))
+		parts = append(parts, connectionCause(e.Err, e.Code))
 	case e.Code != "":
 		parts = append(parts, clean(e.Code, 40))
 	}
@@ -240,11 +240,11 @@ func (a *Attempt) line() string {
 }
 
 // connectionCause names the causes of a failed connection that are worth a word and hold no secret. The
-// text of other errors is left out: SDKs put URLs into it, and a URL may carry a key.
-func connectionCause(err error) string {
+// text of other errors is left out: SDKs put URLs into it, and a URL may carry a key; their code tells them apart.
+func connectionCause(err error, code string) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
-			return "no such host " + clean(dns.Name, 80)
+			return strings.TrimSpace("no such host " + clean(dns.Name, 80))
 		}
 		return "name lookup failed"
 	}
@@ -252,6 +252,8 @@ func connectionCause(err error) string {
 		return errno.Error()
 	}
 	switch {
+	case code != "":
+		return clean(code, 40)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return "closed by the peer"
 	case errors.Is(err, net.ErrClosed):

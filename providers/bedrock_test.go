@@ -71,7 +71,7 @@ func bedrockOnServer(t *testing.T, server *bedrockcloud.Server, change ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.CloseIdleConnections)
+	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
 

@@ -39,7 +39,7 @@ func TestAzureConformance(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					t.Cleanup(p.CloseIdleConnections)
+					t.Cleanup(func() { _ = p.Close() })
 					return p
 				},
 				Skip: map[string]string{

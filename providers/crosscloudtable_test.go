@@ -151,7 +151,7 @@ func crossAzure(t *testing.T, script ...cloud.Turn) (llm.Generator, recorder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.CloseIdleConnections)
+	t.Cleanup(func() { _ = p.Close() })
 	return p, server
 }
 

@@ -1,7 +1,6 @@
 package providers_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/punctual-llm/punctual/llm"
@@ -67,8 +66,7 @@ func strictCloud(t *testing.T, name string) llm.Generator {
 			break
 		}
 	}
-	token := func(context.Context) (string, error) { return "token", nil }
-	var g llm.Generator
+	var g closer
 	var err error
 	switch provider {
 	case "azure":
@@ -82,7 +80,7 @@ func strictCloud(t *testing.T, name string) llm.Generator {
 	default:
 		server := vertexcloud.Start()
 		t.Cleanup(server.Close)
-		o := &vertex.Options{Project: "p", Location: "us-central1", Model: model, Endpoint: server.URL, TokenSource: token}
+		o := &vertex.Options{Project: "p", Location: "us-central1", Model: model, Endpoint: server.URL, TokenSource: simulatedToken}
 		switch provider {
 		case "vertexai":
 			o.Engine = vertexai.Engine
@@ -94,5 +92,6 @@ func strictCloud(t *testing.T, name string) llm.Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = g.Close() })
 	return g
 }

@@ -65,7 +65,7 @@ func newPunctual(knobs func() policy.Plan) New {
 			targets[i] = fallback.Target{
 				Name: name, Generator: p, Model: llm.ModelRef{Provider: "openai", Model: model},
 				Can: llm.Capabilities{Streams: true}, Prompt: true,
-				Close: func() error { p.CloseIdleConnections(); return nil },
+				Close: p.Close,
 			}
 		}
 		chain, err := fallback.New(targets, &fallback.Options{

@@ -121,8 +121,8 @@ func (c *clouds) targets(t *testing.T) []fallback.Target {
 	}
 	can := llm.Capabilities{Streams: true}
 	return []fallback.Target{
-		{Name: "azure", Generator: a, Prompt: true, Can: can, Close: func() error { a.CloseIdleConnections(); return nil }},
-		{Name: "bedrock", Generator: b, Prompt: true, Can: can, Close: func() error { b.CloseIdleConnections(); return nil }},
+		{Name: "azure", Generator: a, Prompt: true, Can: can, Close: a.Close},
+		{Name: "bedrock", Generator: b, Prompt: true, Can: can, Close: b.Close},
 		{Name: "vertex", Generator: v, Prompt: true, Can: can, Close: v.Close},
 	}
 }

@@ -205,7 +205,7 @@ func (s *stack) azure() (llm.Generator, error) {
 	}
 	p, err := azure.New(o)
 	if err == nil {
-		s.closers = append(s.closers, p.CloseIdleConnections)
+		s.closers = append(s.closers, func() { _ = p.Close() })
 	}
 	return p, err
 }
@@ -221,7 +221,7 @@ func (s *stack) bedrock() (llm.Generator, error) {
 	}
 	p, err := bedrock.New(o)
 	if err == nil {
-		s.closers = append(s.closers, p.CloseIdleConnections)
+		s.closers = append(s.closers, func() { _ = p.Close() })
 	}
 	return p, err
 }

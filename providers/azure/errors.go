@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -40,7 +41,7 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 		e.Err = err
 		return a.fail(e)
 	}
-	return a.fail(&llm.Error{Kind: llm.ErrConnection, NotSent: !a.wire.Sent(), Err: err})
+	return a.fail(&llm.Error{Kind: llm.ErrConnection, Code: httpx.ConnectionCode(err), NotSent: !a.wire.Sent(), Err: err})
 }
 
 // reported is for an error inside a 200. The payload is the error itself, or an object around it.

@@ -30,7 +30,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	defer provider.CloseIdleConnections()
+	defer provider.Close()
 	client := llm.NewClient(provider, nil) // without retries and fallback: see fallback.NewClient
 	resp, err := client.Generate(context.Background(), &llm.Request{
 		System:   "Answer urgent, normal or spam.",
@@ -64,7 +64,7 @@ func ExampleCompatible() {
 		fmt.Println(err)
 		return
 	}
-	defer provider.CloseIdleConnections()
+	defer provider.Close()
 	req := &llm.Request{Messages: []llm.Message{llm.User("Finish: better late than")}, Temperature: new(0.0)}
 	if err := (azure.Extra{Fields: map[string]json.RawMessage{"top_k": json.RawMessage("1")}}).Set(req); err != nil {
 		fmt.Println(err)

@@ -124,6 +124,6 @@ func endpoint(p *Provider, err error) (llm.Endpoint, error) {
 		Model:     p.model,
 		Can:       llm.Capabilities{Lacks: []string{"video"}, Streams: true},
 		Prompt:    true,
-		Close:     func() error { p.CloseIdleConnections(); return nil },
+		Close:     p.Close,
 	}, nil
 }

@@ -161,7 +161,7 @@ func keep(tb testing.TB) func(*azure.Provider, error) *azure.Provider {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		tb.Cleanup(p.CloseIdleConnections)
+		tb.Cleanup(func() { _ = p.Close() })
 		return p
 	}
 }

@@ -33,7 +33,7 @@ func (s *server) provider(tb testing.TB, change ...func(*bedrock.Options)) *bedr
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(p.CloseIdleConnections)
+	tb.Cleanup(func() { _ = p.Close() })
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -46,7 +47,7 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 	case !a.wire.asked: // no matter of the network: it would be the same the next time
 		return a.fail(&llm.Error{Kind: llm.ErrUnsupported, Code: "sdk_refused", NotSent: true, Err: secret.Cause(err)})
 	}
-	return a.fail(&llm.Error{Kind: llm.ErrConnection, NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
+	return a.fail(&llm.Error{Kind: llm.ErrConnection, Code: httpx.ConnectionCode(err), NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
 }
 
 // exception is the error of an exception inside a stream.

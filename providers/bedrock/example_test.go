@@ -29,7 +29,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	defer provider.CloseIdleConnections()
+	defer provider.Close()
 	client := llm.NewClient(provider, nil) // without retries and fallback: see fallback.NewClient
 	resp, err := client.Generate(context.Background(), &llm.Request{
 		System:   "Answer urgent, normal or spam.",

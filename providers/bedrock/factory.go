@@ -61,7 +61,7 @@ func Factory() llm.Factory {
 			Model:     p.model,
 			Can:       llm.Capabilities{Lacks: []string{"seed"}, Streams: true},
 			Prompt:    true,
-			Close:     func() error { p.CloseIdleConnections(); return nil },
+			Close:     p.Close,
 		}, nil
 	}
 }

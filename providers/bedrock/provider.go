@@ -29,12 +29,13 @@ type Provider struct {
 	client *bedrockruntime.Client
 }
 
-// CloseIdleConnections closes connections that no call uses, unless they belong to a client that was given in
-// the options. The Provider goes on working.
-func (p *Provider) CloseIdleConnections() {
+// Close closes connections that no call uses, unless they belong to a client that was given in the options. The
+// Provider goes on working. It returns nil.
+func (p *Provider) Close() error {
 	if p.closeIdle != nil {
 		p.closeIdle()
 	}
+	return nil
 }
 
 // Generate makes one attempt. It obeys the contract of llm.Generator: see there.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/internal/sse"
 	"github.com/punctual-llm/punctual/llm"
@@ -27,7 +28,9 @@ func (r *genaiReply) refused(sdkErr error) *llm.Error {
 		e.Err = secret.Cause(sdkErr)
 		return e
 	}
-	return &llm.Error{Kind: llm.ErrConnection, NotSent: !w.Sent(), Err: secret.Cause(sdkErr)}
+	return &llm.Error{
+		Kind: llm.ErrConnection, Code: httpx.ConnectionCode(sdkErr), NotSent: !w.Sent(), Err: secret.Cause(sdkErr),
+	}
 }
 
 // reported is for an error inside a 200. The payload is the error itself.

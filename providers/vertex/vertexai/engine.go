@@ -66,6 +66,7 @@ func dialer(s *gemini.Settings, roots *tls.Config) (*conn, error) {
 	if u.Port() != "" {
 		port = u.Port()
 	}
+	c.host = u.Hostname()
 	c.target = "dns:///" + net.JoinHostPort(u.Hostname(), port)
 	c.options = append(c.options, grpc.WithTransportCredentials(way))
 	return c, nil
@@ -117,6 +118,7 @@ func dialOptions(custom bool) []grpc.DialOption {
 type conn struct {
 	model   string // in full
 	target  string
+	host    string // of target
 	secure  bool
 	options []grpc.DialOption
 

@@ -1,12 +1,14 @@
 package vertexai
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -179,7 +182,8 @@ func (r *reply) broken(st *status.Status) *llm.Error {
 	if e := foreign(st); e != nil {
 		return e
 	}
-	e := &llm.Error{Kind: llm.ErrConnection, NotSent: !x.sent.Load(), Err: causeOf(st)}
+	code, cause := causeOf(st, r.conn.host)
+	e := &llm.Error{Kind: llm.ErrConnection, Code: code, NotSent: !x.sent.Load(), Err: cause}
 	if x.answered.Load() {
 		e.Code = "body_cut"
 		if r.stream {
@@ -223,27 +227,46 @@ func (e callError) Unwrap() error { return e.cause }
 // GRPCStatus lets status.FromError and status.Code find the code.
 func (e callError) GRPCStatus() *status.Status { return status.New(e.codes, e.Error()) }
 
-// causes are what gRPC's words for a broken connection stand for.
+// causes are what gRPC's words for a broken connection stand for, the narrower ones first.
 var causes = []struct {
 	words string
 	err   error
+	code  string
 }{
-	{"no such host", &net.DNSError{Err: "no such host", IsNotFound: true}},
-	{"produced zero addresses", &net.DNSError{Err: "no such host", IsNotFound: true}},
-	{"connection refused", syscall.ECONNREFUSED},
-	{"connection reset", syscall.ECONNRESET},
-	{"network is unreachable", syscall.ENETUNREACH},
-	{"broken pipe", syscall.EPIPE},
-	{"EOF", io.ErrUnexpectedEOF},
-	{"closed network connection", net.ErrClosed},
+	{"no such host", nil, httpx.CodeHostNotFound}, // see causeOf
+	{"produced zero addresses", nil, httpx.CodeHostNotFound},
+	{"first record does not look like a TLS handshake", tls.RecordHeaderError{Msg: "no TLS"}, httpx.CodeNotTLS},
+	{"certificate signed by unknown authority", untrusted("x509: unknown authority"), httpx.CodeNotTrusted},
+	{"x509: certificate has expired", untrusted("x509: expired or not yet valid"), httpx.CodeExpired},
+	{"x509: certificate is valid for", untrusted("x509: for another host"), httpx.CodeWrongHost},
+	{"x509: certificate is not valid for", untrusted("x509: for another host"), httpx.CodeWrongHost},
+	{"x509: cannot validate certificate for", untrusted("x509: for another host"), httpx.CodeWrongHost},
+	{"failed to verify certificate", untrusted("x509: not trusted"), httpx.CodeNotTrusted},
+	{"remote error: tls", errors.New("tls: refused by the peer"), httpx.CodeTLSRefused},
+	{"connection refused", syscall.ECONNREFUSED, httpx.CodeConnectionRefused},
+	{"connection reset", syscall.ECONNRESET, httpx.CodeConnectionReset},
+	{"network is unreachable", syscall.ENETUNREACH, httpx.CodeUnreachable},
+	{"no route to host", syscall.EHOSTUNREACH, httpx.CodeUnreachable},
+	{"broken pipe", syscall.EPIPE, httpx.CodeConnectionReset},
+	{"i/o timeout", os.ErrDeadlineExceeded, httpx.CodeConnectTimeout},
+	{"EOF", io.ErrUnexpectedEOF, httpx.CodeClosed},
+	{"closed network connection", net.ErrClosed, ""},
 }
 
-// causeOf finds the cause of a broken connection, which gRPC keeps as text only.
-func causeOf(st *status.Status) error {
+func untrusted(text string) error {
+	return &tls.CertificateVerificationError{Err: errors.New(text)}
+}
+
+// causeOf finds the cause of a broken connection, which gRPC keeps as text only, and the word for it.
+func causeOf(st *status.Status, host string) (code string, cause error) {
 	for _, c := range causes {
-		if strings.Contains(st.Message(), c.words) {
-			return callError{codes: st.Code(), cause: c.err}
+		if !strings.Contains(st.Message(), c.words) {
+			continue
 		}
+		if c.code == httpx.CodeHostNotFound {
+			c.err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+		}
+		return c.code, callError{codes: st.Code(), cause: c.err}
 	}
-	return callError{codes: st.Code()}
+	return "", callError{codes: st.Code()}
 }
