@@ -237,6 +237,25 @@ func TestHedgeShareIsNotSpentInVain(t *testing.T) {
 	})
 }
 
+// TestHedgeShareIsNotSpentWithoutTokens: nor does one for which the second target has no tokens.
+func TestHedgeShareIsNotSpentWithoutTokens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		plan := hedged()
+		plan.Hedge.Share = 0.01
+		c := opened(t, &fallback.Options{RetryTokens: 10, Plans: policy.Plans{Default: plan}},
+			target("a", llmtest.Text("slow").After(20*s)), target("b", fail(llm.ErrUnavailable).Times(2), llmtest.Text("ok")))
+		only := triage()
+		only.Route.Only = []string{"b"}
+		ask(t.Context(), c, only) // its retry fails, and its bucket is empty
+		want(t, "without tokens", ask(t.Context(), c, triage()), outcome{text: "slow", trail: "a:answered@20s", took: 20 * s})
+		for range 10 {
+			ask(t.Context(), c, only)
+		}
+		want(t, "with tokens", ask(t.Context(), c, triage()), outcome{text: "ok", trail: "a:canceled@5s b:answered@0s", took: 5 * s})
+	})
+}
+
 // TestHedgePanics: a panic of the second target goes to the caller, on his goroutine.
 func TestHedgePanics(t *testing.T) {
 	t.Parallel()
