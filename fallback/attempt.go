@@ -294,9 +294,9 @@ func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
 		a.settle(weight, wire)
 		a.member.fail(failure.Kind, a.Start().Add(a.took))
 	default:
-		slow := &llm.Error{Kind: llm.ErrTimeout, Bound: fell}
 		weight := 0.0
 		if fell != "" { // the caller gets the answer, the breaker hears that it was late
+			slow := &llm.Error{Kind: llm.ErrTimeout, Bound: fell}
 			weight, _ = policy.Weigh(policy.RuleFor(llm.ErrTimeout, false, c.plan.Plan), slow, a.took, policy.Evidence(c.plan.Limits.Attempt))
 		}
 		a.settle(weight, false)

@@ -102,18 +102,16 @@ func (c *call) arm(a *attempt, left time.Duration) *hedge {
 
 // hedgeTarget is the slot to hedge with: another target, not tried yet, ready now, and in good health.
 func (c *call) hedgeTarget(a *attempt, left time.Duration) int {
-	best := -1
 	for i := range c.slots {
 		s := &c.slots[i]
 		if s == a.slot || s.Dead || s.Reserve || s.Tries > 0 || left < c.minimum || !c.usable(i) {
 			continue
 		}
 		if c.chain.breakers.Status(c.member(i).Name).State == breaker.Closed {
-			best = i
-			break
+			return i
 		}
 	}
-	return best
+	return -1
 }
 
 // fire starts the second target, on a goroutine of its own, unless the first is done.
@@ -241,15 +239,11 @@ func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response,
 		return h.await()
 	}
 	failure := a.endNow(resp, err)
-	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
+	if failure != nil && a.sinkErr == nil && (h.claim.CompareAndSwap(nobody, theSecond) || h.claim.Load() == theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
-		return a, resp, failure
+	} else {
+		h.drop()
 	}
-	if failure != nil && a.sinkErr == nil && h.claim.Load() == theSecond {
-		a.call.pending = h
-		return a, resp, failure
-	}
-	h.drop()
 	return a, resp, failure
 }
 

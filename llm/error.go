@@ -30,7 +30,7 @@ type Error struct {
 	// (x-should-retry: false). Another target may be.
 	NoRetry  bool
 	Attempts []Attempt // the whole trail of the call, in order
-	Skipped  []Skip    // the targets of the plan that were not asked, and why
+	Skipped  []Skip    // the targets of the plan that were passed over, and why
 	// Partial is exactly what the sink accepted before a stream failed, without tool calls that had not ended
 	// (nobody may run half a call). Nil if nothing had arrived. It is not part of the JSON form.
 	Partial *Response

@@ -7,7 +7,8 @@ import (
 
 // Observer watches calls, as httptrace.ClientTrace watches requests. Nil fields are skipped, and fields may
 // be added. Hooks run on the call's goroutine, so they must be quick; they may run for several calls at
-// once. A Client emits the two call hooks; only chains emit attempts.
+// once. One exception: AttemptStart of a hedge's second target runs on a goroutine of its own, beside the
+// first attempt. A Client emits the two call hooks; only chains emit attempts.
 type Observer struct {
 	// CallStart returns the context of the call; nil keeps the old one. The Request may be invalid: read it
 	// with care, and do not change it.
