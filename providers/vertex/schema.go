@@ -22,7 +22,7 @@ func (e *encoder) schema(raw json.RawMessage, field string) json.RawMessage {
 	s := schemaFilter{}
 	out := s.schema(raw)
 	if s.dropped {
-		e.warn("dropped", field, "keywords that Gemini does not know were left out")
+		e.warnOnce("dropped", field, "keywords that Gemini does not know were left out")
 	}
 	if !s.changed {
 		return raw
