@@ -12,9 +12,23 @@ func (c *call) answer(resp *llm.Response, a *attempt) *llm.Response {
 	if m := a.member.Model; m != (llm.ModelRef{}) { // the name under which this chain finds the author of a message again
 		resp.Model, resp.Message.From = m, m
 	}
-	resp.Attempts, resp.Skipped = c.attempts, c.skipped
+	a.member.learn(resp.Message.From)
+	resp.Attempts, resp.Skipped = c.answeredLast(), c.skipped
 	resp.Warnings = append(resp.Warnings, c.warnings...)
 	return resp
+}
+
+// answeredLast is the trail with the attempt that answered at its end: a hedge may have lost against it after
+// it was over.
+func (c *call) answeredLast() []llm.Attempt {
+	last := len(c.attempts) - 1
+	for i := range c.attempts[:last] {
+		if a := c.attempts[i]; a.Kind == "" {
+			copy(c.attempts[i:], c.attempts[i+1:])
+			c.attempts[last] = a
+		}
+	}
+	return c.attempts
 }
 
 // judgeAnswer says what is wrong with an answer, nil if it can be used.

@@ -58,7 +58,7 @@ func (a *attempt) run(now time.Time, limits llm.Limits, left time.Duration, boun
 	if a.hedge != nil {
 		return a.hedge.resolve(resp, err)
 	}
-	failure := a.end(resp, err)
+	failure := a.endNow(resp, err)
 	return a, resp, failure
 }
 
@@ -192,15 +192,15 @@ func (a *attempt) accept(e llm.Event) error {
 		return a.sinkErr
 	case !content(e):
 		return nil
-	case a.hedge != nil && !a.content && !a.hedge.claimFirst():
-		return errHedged
-	case !a.Enter():
+	case !a.Enter(): // before the claim: a first target whose limit fell must not drop the second
 		a.refused = true
 		return errRefused
 	}
-	err := a.deliver(e)
-	a.Leave()
-	return err
+	defer a.Leave()
+	if a.hedge != nil && !a.content && !a.hedge.claimFirst() {
+		return errHedged
+	}
+	return a.deliver(e)
 }
 
 // deliver hands an event to the caller, on his goroutine.
@@ -218,12 +218,17 @@ func (a *attempt) deliver(e llm.Event) error {
 	return err
 }
 
-// end judges the attempt, settles it and writes it into the trail. It returns nil for an answer that can be
-// used.
-func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
+// endNow is end for an attempt that has ended just now.
+func (a *attempt) endNow(resp *llm.Response, err error) *llm.Error {
+	return a.end(resp, err, time.Since(a.Start()), a.call.ctx.Err())
+}
+
+// end judges the attempt, settles it and writes it into the trail: what it took, and the error of the caller's
+// context when it ended. It returns nil for an answer that can be used.
+func (a *attempt) end(resp *llm.Response, err error, took time.Duration, callerErr error) *llm.Error {
 	fell := a.Stop()
-	a.took = time.Since(a.Start())
-	failure := a.judge(resp, err, fell)
+	a.took = took
+	failure := a.judge(resp, err, fell, callerErr)
 	a.account(fell, failure)
 	a.finish(resp, failure)
 	return failure
@@ -231,16 +236,19 @@ func (a *attempt) end(resp *llm.Response, err error) *llm.Error {
 
 // judge says how the attempt ended: nil for an answer that can be used. An answer that comes just after a limit
 // is an answer, unless the caller has gone.
-func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound) *llm.Error {
+func (a *attempt) judge(resp *llm.Response, err error, fell llm.Bound, callerErr error) *llm.Error {
 	c := a.call
-	callerErr := c.ctx.Err()
 	if err == nil && a.refused && c.sink != nil { // whatever the target says, the caller has not got all of it
 		err = errRefused
 	}
+	over := callerErr != nil || c.due != 0 && a.Start().Add(a.took).Sub(c.start) >= c.due
 	if err == nil && !errors.Is(callerErr, context.Canceled) {
-		return c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		bad := c.judgeAnswer(resp) // also at the deadline itself: an answer in hand is what the caller waited for
+		if bad == nil || fell == "" && !over {
+			return bad
+		}
+		err = bad // what a target returns when its time is up, and no answer
 	}
-	over := c.due != 0 && a.Start().Add(a.took).Sub(c.start) >= c.due
 	v := policy.Judge(callerErr, over, fell, err)
 	switch {
 	case v.Bound == llm.BoundCaller:
@@ -280,6 +288,7 @@ func (a *attempt) account(fell llm.Bound, failure *llm.Error) {
 	switch {
 	case a.sinkErr != nil:
 		a.settle(policy.RuleFor(llm.ErrCanceled, a.content, c.plan.Plan).Weight, false)
+		a.member.tokens.Return(paid) // the target did answer
 	case failure != nil:
 		weight, wire := policy.Weigh(policy.RuleFor(failure.Kind, a.content, c.plan.Plan), failure, a.took, policy.Evidence(c.plan.Limits.Attempt))
 		a.settle(weight, wire)
@@ -329,11 +338,11 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 }
 
 // lose ends an attempt that another was faster than. It says nothing of the target.
-func (a *attempt) lose(resp *llm.Response) {
+func (a *attempt) lose(resp *llm.Response, took time.Duration) {
 	if a.over {
 		return
 	}
-	a.took = time.Since(a.Start())
+	a.took = took
 	entry := a.entry()
 	entry.Kind = llm.ErrCanceled
 	if resp != nil {

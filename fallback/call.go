@@ -3,6 +3,7 @@ package fallback
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/punctual-llm/punctual/deadline"
@@ -155,7 +156,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	case !c.pay(at, resort):
 		return nil, nil, nil
 	case sleep > 0:
-		c.sleep(sleep)
+		c.sleep(c.spread(at, sleep, elapsed, left))
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}
@@ -190,8 +191,9 @@ func (c *call) usable(slot int) bool {
 // waitCooling is wait for a target that is left alone for a while: when there is no other, it is waited for.
 func (c *call) waitCooling(slot int) time.Duration {
 	m := c.member(slot)
-	d, _ := m.cooled()
-	if d <= 0 || d > longestWait || c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
+	d, why := m.cooled()
+	if d <= 0 || d > longestWait || !why.Transient() || // a key that is wrong is so afterwards
+		c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
 		return -1
 	}
 	return d
@@ -207,7 +209,8 @@ func (c *call) resort() int {
 	for i := range c.slots {
 		s, m := &c.slots[i], c.member(i)
 		d, _ := m.cooled()
-		if s.Dead || s.Tries > 0 || d > 0 || m.tokens.Left() == 0 {
+		poor := m.tokens.Left() >= 0 && m.tokens.Left() < policy.ResortCost
+		if s.Dead || s.Tries > 0 || d > 0 || poor {
 			continue
 		}
 		if at := c.chain.breakers.Status(m.Name).Score; best < 0 || at < score {
@@ -247,6 +250,15 @@ func (c *call) release() {
 			s.Paid = 0
 		}
 	}
+}
+
+// spread lengthens a wait for the end of a cool-down, at which all calls that wait for it would come back at
+// the same instant. A slot's own wait after a failure is spread already. The minimum is left after it.
+func (c *call) spread(slot int, wait, elapsed, left time.Duration) time.Duration {
+	if c.slots[slot].ReadyAt-elapsed >= wait {
+		return wait
+	}
+	return wait + rand.N(min(wait/2, left-c.minimum-wait)+1)
 }
 
 func (c *call) sleep(d time.Duration) {
@@ -309,6 +321,11 @@ func (c *call) owner() llm.Bound {
 		return llm.BoundExecution
 	}
 	return llm.BoundCaller
+}
+
+// over reports whether the caller's context has ended, or its deadline has passed though its timer has not run.
+func (c *call) over() bool {
+	return c.ctx.Err() != nil || c.due != 0 && time.Since(c.start) >= c.due
 }
 
 func (c *call) callerError() *llm.Error {

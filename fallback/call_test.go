@@ -458,3 +458,37 @@ func TestNilsAreRefused(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 }
+
+// TestACallThatIsOverBeforeItBegins sends nothing, and says whose end that was.
+func TestACallThatIsOverBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one := target("a")
+		c := planned(t, exact(), one)
+		late, cancel := context.WithTimeout(t.Context(), s)
+		defer cancel()
+		time.Sleep(s)
+		want(t, "the deadline has passed", ask(late, c, triage()), outcome{kind: llm.ErrDeadlineExceeded, bound: llm.BoundCaller, stopped: llm.StopDeadline, skipped: "a:no_time"})
+		gone, leave := context.WithCancelCause(t.Context())
+		mine := errors.New("mine")
+		leave(mine)
+		_, err := c.Generate(gone, triage(), nil)
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.ErrCanceled || !e.NotSent || !errors.Is(err, mine) {
+			t.Errorf("%+v", err)
+		}
+		if asked(one) != 0 {
+			t.Error("a request was sent")
+		}
+	})
+}
+
+// TestATargetThatReturnsNothing: neither an answer nor an error is no answer.
+func TestATargetThatReturnsNothing(t *testing.T) {
+	t.Parallel()
+	nothing := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) { return nil, nil })
+	c := planned(t, exact(), named("a", nothing), target("b"))
+	resp, err := c.Generate(t.Context(), triage(), nil)
+	if err != nil || resp.Target != "b" || resp.Attempts[0].Kind != llm.ErrBadOutput || status(t, c, "a").Score != 1 {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}

@@ -25,7 +25,7 @@ type Chain struct {
 	configured bool          // emergency mode by the options
 	emergency  *atomic.Int32 // what SetEmergency said, shared with later chains: 0 nothing, 1 on, -1 off
 
-	running atomic.Int64          // calls under way; below 0 once the chain was closed or replaced
+	running atomic.Int64          // calls under way, here and on chains before this one; below 0 once the chain was closed or replaced
 	next    atomic.Pointer[Chain] // the chain that replaced this one
 	drained chan struct{}         // closed when the chain was closed or replaced and no call is under way
 	once    sync.Once             // for what happens then
@@ -112,7 +112,8 @@ func (c *Chain) group(name string) *policy.Cooldown {
 	return new(policy.Cooldown)
 }
 
-// replacedBy hands new calls to next, and closes what next did not take over once the last call has ended.
+// replacedBy hands new calls to next, and closes what next did not take over once the last call has ended. Until
+// then c counts as a call under way on next: what next shares with c is in use.
 func (c *Chain) replacedBy(next *Chain) {
 	for i := range c.members {
 		m := &c.members[i]
@@ -124,6 +125,7 @@ func (c *Chain) replacedBy(next *Chain) {
 			c.breakers.Forget(m.Name)
 		}
 	}
+	next.running.Add(1) // until the last call here has ended: it may be on a target of next
 	c.next.Store(next)
 	c.end()
 }
@@ -149,13 +151,14 @@ func (c *Chain) inEmergency() bool {
 // do. The answer carries its trail in Attempts and Skipped; an error is an [*llm.Error] with the same. On a
 // chain that another has taken over from, the call runs on the other.
 func (c *Chain) Generate(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
-	defer c.leave()
 	if c.running.Add(1) < 0 {
+		c.leave()
 		if next := c.next.Load(); next != nil {
 			return next.Generate(ctx, req, sink)
 		}
 		return nil, llm.Invalid("chain", "is closed", "open a new one")
 	}
+	defer c.leave()
 	switch {
 	case ctx == nil:
 		return nil, llm.Invalid("ctx", "is nil", "pass context.Background() at the least")
@@ -192,13 +195,16 @@ func (c *Chain) end() bool {
 	}
 }
 
-// drain runs when the last call on an ended chain is over.
+// drain runs when the last call on an ended chain, and on those before it, is over.
 func (c *Chain) drain() {
 	c.once.Do(func() {
 		for _, s := range c.leaving {
 			_ = s.shut() // nobody is there to hear of it
 		}
 		close(c.drained)
+		if next := c.next.Load(); next != nil {
+			next.leave()
+		}
 	})
 }
 

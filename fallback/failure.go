@@ -80,7 +80,7 @@ func (c *call) needLarger(than int) {
 			continue
 		}
 		s.Dead = true
-		if s.Tries == 0 {
+		if s.Tries == 0 && (c.pending == nil || c.pending.second.slot != s) {
 			c.pass(s, m, llm.SkipUnsupported, 0)
 		}
 	}
@@ -103,17 +103,19 @@ func (c *call) whyNone(unfit bool, bound llm.Bound) llm.StopReason {
 	}
 }
 
-// refusal is the error of a call whose targets were all refused: what closed the one that opens first.
+// refusal is the error of a call whose targets were all refused: what closed the one that opens first. One
+// that can never work hides no other that can.
 func (c *call) refusal() *llm.Error {
-	e := &llm.Error{Kind: llm.ErrCircuitOpen, NotSent: true}
-	first := time.Duration(-1)
+	e := &llm.Error{NotSent: true}
+	var first time.Duration
 	for i := range c.slots {
 		m := c.member(i)
 		d, why := m.cooled()
 		if w := c.chain.breakers.Wait(m.Name); w > d || why == "" {
 			d, why = w, llm.ErrCircuitOpen
 		}
-		if sooner := first < 0 || d < first; sooner && (why.Transient() || !e.Kind.Transient()) || why.Transient() && !e.Kind.Transient() {
+		passes, has := why.Transient(), e.Kind.Transient()
+		if e.Kind == "" || passes && !has || passes == has && d < first {
 			first, e.Kind, e.Target, e.Model = d, why, m.Name, m.Model
 		}
 	}
@@ -154,7 +156,7 @@ func (c *call) fail(stop llm.StopReason) (*llm.Response, error) {
 	}
 	e := *c.failure
 	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
-	if c.retry > 0 {
+	if c.retry > 0 && (e.Kind.Transient() || len(c.attempts) == 0) { // after any other, a retry is of no use
 		e.RetryAfter = max(c.retry-time.Since(c.start), 0)
 	}
 	for i := range c.slots {

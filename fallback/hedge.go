@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-llm/punctual/breaker"
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/policy"
 )
@@ -24,7 +25,6 @@ type hedge struct {
 	mu      sync.Mutex
 	closed  bool // the second must not be started any more
 	running bool // it was started
-	ended   bool // its result is there
 	result  result
 
 	counted bool           // it is in the slots; of the caller's goroutine, as is over
@@ -36,9 +36,14 @@ type hedge struct {
 }
 
 type result struct {
-	resp  *llm.Response
-	err   error
-	panic any // of the target; nil: none
+	resp   *llm.Response
+	err    error
+	failed bool // by itself, while the caller still waited
+	panic  any  // of the target; nil: none
+	done   bool
+	took   time.Duration
+
+	callerErr error // of the caller's context, when it ended
 }
 
 const (
@@ -67,9 +72,11 @@ func (b *hedgeBudget) spend() bool {
 	if b.credit.Add(-oneHedge) >= 0 {
 		return true
 	}
-	b.credit.Add(oneHedge)
+	b.giveBack()
 	return false
 }
+
+func (b *hedgeBudget) giveBack() { b.credit.Add(oneHedge) }
 
 // arm makes ready to ask a second target beside a, nil if none is fit for it.
 func (c *call) arm(a *attempt, left time.Duration) *hedge {
@@ -122,12 +129,17 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a, c := h.second, h.second.call
-	if h.closed || h.claim.Load() != nobody || !budget.spend() || !a.member.tokens.Take(policy.ResortCost) {
+	if h.closed || h.claim.Load() != nobody || !a.fit() || !budget.spend() {
+		return false
+	}
+	if !a.member.tokens.Take(policy.ResortCost) {
+		budget.giveBack()
 		return false
 	}
 	permit, err := c.chain.breakers.Allow(a.member.Name)
 	if err != nil {
 		a.member.tokens.Return(policy.ResortCost)
+		budget.giveBack()
 		return false
 	}
 	c.chain.running.Add(1)
@@ -141,14 +153,22 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	return true
 }
 
+// fit reports whether a second target may still be asked: since the hedge was armed it may have been left alone,
+// and the execution may have come too near to its end.
+func (a *attempt) fit() bool {
+	d, _ := a.member.cooled()
+	return d <= 0 && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
+}
+
 // work asks the second target. A panic of it is kept for the caller's goroutine.
 func (h *hedge) work() {
-	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}}
+	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}, failed: true}
 	defer func() {
-		r.panic = recover()
+		r.panic, r.done = recover(), true
 		a.Stop()
+		r.took, r.callerErr = time.Since(a.Start()), a.call.ctx.Err()
 		h.mu.Lock()
-		h.result, h.ended = r, true
+		h.result = r
 		h.mu.Unlock()
 		close(h.done)
 	}()
@@ -157,7 +177,14 @@ func (h *hedge) work() {
 		sink = h.accept
 	}
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
-	if a.call.sink == nil && r.err == nil && a.call.judgeAnswer(r.resp) == nil && h.claim.CompareAndSwap(nobody, theSecond) {
+	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
+	if e, ok := errors.AsType[*llm.Error](r.err); ok && e != nil && r.failed { // others must not wait for this call to end
+		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e)
+	}
+	if a.call.sink != nil || r.err != nil {
+		return
+	}
+	if r.failed = a.call.judgeAnswer(r.resp) != nil; !r.failed && h.claim.CompareAndSwap(nobody, theSecond) {
 		h.first.Abort(errHedged)
 	}
 }
@@ -171,16 +198,16 @@ func (h *hedge) accept(e llm.Event) error {
 		return a.sinkErr
 	case !content(e):
 		return nil
-	case h.claim.CompareAndSwap(nobody, theSecond):
-		h.first.Abort(errHedged)
-	case h.claim.Load() != theSecond:
-		return errHedged
-	}
-	if !a.Enter() {
+	case !a.Enter(): // before the claim: a second whose limit fell must not stop the first
 		a.refused = true
 		return errRefused
 	}
 	defer a.Leave()
+	if h.claim.CompareAndSwap(nobody, theSecond) {
+		h.first.Abort(errHedged)
+	} else if h.claim.Load() != theSecond {
+		return errHedged
+	}
 	select {
 	case h.events <- e:
 	case <-h.quit:
@@ -207,13 +234,13 @@ func (h *hedge) claimFirst() bool {
 func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response, *llm.Error) {
 	a := h.first
 	if !h.close() {
-		return a, resp, a.end(resp, err)
+		return a, resp, a.endNow(resp, err)
 	}
 	if h.claim.Load() == theSecond {
-		a.lose(resp)
+		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}
-	failure := a.end(resp, err)
+	failure := a.endNow(resp, err)
 	if failure != nil && a.sinkErr == nil && h.claim.CompareAndSwap(nobody, theSecond) {
 		a.call.pending = h // the second is the next attempt, if there may be one
 		return a, resp, failure
@@ -250,7 +277,7 @@ func (h *hedge) await() (*attempt, *llm.Response, *llm.Error) {
 			if p := h.result.panic; p != nil {
 				panic(p)
 			}
-			failure := a.end(h.result.resp, h.result.err)
+			failure := a.end(h.result.resp, h.result.err, h.result.took, h.result.callerErr)
 			return a, h.result.resp, failure
 		}
 	}
@@ -266,17 +293,25 @@ func (h *hedge) count() {
 }
 
 // drop lets the second target go: it is cancelled and not waited for, and stands in the trail with what it
-// may have cost.
+// may have cost. One that had failed by then is told as that.
 func (h *hedge) drop() {
 	if !h.close() || h.over {
 		return
 	}
 	h.over = true
 	close(h.quit)
-	h.second.Abort(errHedged)
 	h.count()
+	a, took := h.second, time.Since(h.second.Start())
 	h.mu.Lock()
-	resp := h.result.resp
+	r := h.result
 	h.mu.Unlock()
-	h.second.lose(resp)
+	if r.done {
+		took = r.took
+	}
+	if r.failed {
+		_ = a.end(r.resp, r.err, took, r.callerErr)
+		return
+	}
+	a.Abort(errHedged)
+	a.lose(r.resp, took)
 }

@@ -25,6 +25,7 @@ type state struct {
 	close     func() error
 	closing   sync.Once
 
+	model    atomic.Pointer[llm.ModelRef] // learned from an answer, where Target.Model is not set
 	own      policy.Cooldown
 	tokens   policy.Tokens
 	inFlight atomic.Int64
@@ -48,6 +49,23 @@ func (s *state) fail(k llm.Kind, at time.Time) {
 	s.mu.Lock()
 	s.kind, s.failed = k, at
 	s.mu.Unlock()
+}
+
+// wrote reports whether the target's model is who.
+func (m *member) wrote(who llm.ModelRef) bool {
+	if m.Model != (llm.ModelRef{}) {
+		return m.Model == who
+	}
+	learned := m.model.Load()
+	return learned != nil && *learned == who
+}
+
+// learn keeps the model that answered, so that its next turn comes back to this target.
+func (m *member) learn(who llm.ModelRef) {
+	if m.Model == (llm.ModelRef{}) && who != (llm.ModelRef{}) && !m.wrote(who) {
+		learned := who // only here on the heap
+		m.model.Store(&learned)
+	}
 }
 
 // cooled is how much longer the target is left alone, and for what.

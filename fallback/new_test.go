@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/punctual-llm/punctual/fallback"
@@ -45,5 +46,55 @@ func TestPlansAreCopied(t *testing.T) {
 	plans.Operations[llm.Triage] = policy.Plan{Targets: []string{"b"}}
 	if resp, err := c.Generate(t.Context(), triage(), nil); err != nil || resp.Target != "a" {
 		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestNewNamesTheFieldOfAPlan: what a plan cannot mean is refused before anything is sent.
+func TestNewNamesTheFieldOfAPlan(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		plan  policy.Plan
+		field string // below plans.default
+	}{
+		{policy.Plan{MaxRetries: -2}, "max_retries"},
+		{policy.Plan{Backoff: policy.Backoff{Base: -1}}, "backoff"},
+		{policy.Plan{Backoff: policy.Backoff{Max: -1}}, "backoff"},
+		{policy.Plan{Backoff: policy.Backoff{Jitter: "some"}}, "backoff.jitter"},
+		{policy.Plan{Watch: "perhaps"}, "watch"},
+		{policy.Plan{Hedge: policy.Hedge{Share: -0.1}}, "hedge.share"},
+		{policy.Plan{Hedge: policy.Hedge{Share: 1.1}}, "hedge.share"},
+		{policy.Plan{Hedge: policy.Hedge{Share: math.NaN()}}, "hedge.share"},
+		{policy.Plan{FallbackOn: []llm.Kind{llm.ErrContentFiltered, llm.ErrCanceled}}, "fallback_on[1]"},
+		{policy.Plan{FallbackOn: []llm.Kind{llm.ErrDeadlineExceeded}}, "fallback_on[0]"},
+		{policy.Plan{FallbackOn: []llm.Kind{""}}, "fallback_on[0]"},
+		{policy.Plan{Limits: llm.Limits{Tries: -1}}, "limits"},
+		{policy.Plan{Limits: llm.Limits{Connect: -1}}, "limits"},
+	}
+	for _, tt := range tests {
+		_, err := fallback.New([]fallback.Target{target("a")}, &fallback.Options{Plans: policy.Plans{Default: tt.plan}})
+		f := &llm.FieldError{}
+		if llm.KindOf(err) != llm.ErrInvalid || !errors.As(err, &f) || f.Field != "plans.default."+tt.field || f.Next == "" {
+			t.Errorf("%+v: %v", tt.plan, err)
+		}
+	}
+	for _, good := range []policy.Plan{
+		{MaxRetries: policy.NoRetries},
+		{Hedge: policy.Hedge{After: -1, Share: 1}},
+		{Watch: policy.WatchOff},
+		{Backoff: policy.Backoff{Jitter: policy.JitterDecorrelated}},
+		{FallbackOn: []llm.Kind{"of_later"}},
+	} {
+		if _, err := fallback.NewClient([]fallback.Target{target("a")}, &fallback.Options{Plans: policy.Plans{Default: good}}); err != nil {
+			t.Errorf("%+v: %v", good, err)
+		}
+	}
+	for name, bad := range map[string]fallback.Target{
+		"targets[0].weight": {Name: "a", Generator: target("a").Generator, Weight: -1},
+		"targets[0].limits": {Name: "a", Generator: target("a").Generator, Limits: llm.Limits{Attempt: -1}},
+	} {
+		_, err := fallback.NewClient([]fallback.Target{bad}, nil)
+		if f := (&llm.FieldError{}); !errors.As(err, &f) || f.Field != name {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -156,7 +156,7 @@ func (c *call) lastAuthor() int {
 		if m.Role != llm.RoleAssistant || m.From == (llm.ModelRef{}) {
 			continue
 		}
-		return slices.IndexFunc(c.slots, func(s policy.Slot) bool { return c.chain.members[s.Target].Model == m.From })
+		return slices.IndexFunc(c.slots, func(s policy.Slot) bool { return c.chain.members[s.Target].wrote(m.From) })
 	}
 	return -1
 }

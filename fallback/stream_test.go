@@ -112,3 +112,116 @@ func TestTheTrailOfAReaderWhoLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEndFallsWhileTheSinkRuns: a stream without a deadline ends after ten minutes, also when the caller is
+// busy just then; what comes after it is refused.
+func TestTheEndFallsWhileTheSinkRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		ended := make(chan time.Duration, 1)
+		patient := llm.GeneratorFunc(func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+			context.AfterFunc(ctx, func() { ended <- time.Since(start) })
+			var err error
+			for range 3 {
+				if err = sink(llm.Event{Kind: llm.EventText, Delta: "w "}); err != nil {
+					return nil, err
+				}
+			}
+			return &llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "w w w "}}}}, nil
+		})
+		events := 0
+		c := planned(t, exact(), named("a", patient))
+		_, err := c.Generate(t.Context(), triage(), func(llm.Event) error {
+			events++
+			time.Sleep(400 * s)
+			return nil
+		})
+		want(t, "the call", told(nil, err, time.Since(start)), outcome{
+			kind: llm.ErrTimeout, bound: llm.BoundEnd, stopped: llm.StopContent, trail: "a:timeout(end)@13m20s", took: 800 * s,
+		})
+		if after := <-ended; events != 2 || after != 600*s {
+			t.Errorf("%d events, the attempt's context ended after %v", events, after)
+		}
+	})
+}
+
+// TestTheDeadlineFallsWhileTheSinkRuns: the call is over when the sink is done, and nothing more reaches it.
+func TestTheDeadlineFallsWhileTheSinkRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*s)
+		defer cancel()
+		start, events := time.Now(), 0
+		c := planned(t, exact(), target("a", llmtest.Text("one two three")))
+		_, err := c.Generate(ctx, triage(), func(llm.Event) error {
+			events++
+			time.Sleep(15 * s)
+			return nil
+		})
+		want(t, "the call", told(nil, err, time.Since(start)), outcome{
+			text: "one ", kind: llm.ErrDeadlineExceeded, bound: llm.BoundCaller, stopped: llm.StopDeadline, trail: "a:deadline_exceeded(caller)@15s", took: 15 * s,
+		})
+		if events != 1 {
+			t.Errorf("%d events", events)
+		}
+	})
+}
+
+// TestAnAnswerThatEndsInTheSink: the last event, the end mark, and meanwhile the end of the stream: whole is whole.
+func TestAnAnswerThatEndsInTheSink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := planned(t, exact(), target("a", llmtest.Text("whole")))
+		resp, err := c.Generate(t.Context(), triage(), func(llm.Event) error { time.Sleep(700 * s); return nil })
+		if err != nil || resp.Text() != "whole" {
+			t.Errorf("%+v, %v", resp, err)
+		}
+	})
+}
+
+// TestPartial has what the sink accepted, and no half of a tool call.
+func TestPartial(t *testing.T) {
+	t.Parallel()
+	answer := llmtest.Respond(&llm.Response{Message: llm.Message{Parts: llm.Parts{
+		llm.Text{Text: "calling "}, llm.ToolCall{ID: "1", Name: "whole", Arguments: "{}"}, llm.ToolCall{ID: "2", Name: "half", Arguments: `{"city":"Bern"}`},
+	}}})
+	answer.Cut = true
+	c := planned(t, exact(), target("a", answer))
+	events := 0
+	cut := errors.New("cut")
+	_, err := llm.NewClient(cutting(c, 5, cut, &events), nil).Stream(t.Context(), triage()).Response()
+	e := &llm.Error{}
+	if !errors.As(err, &e) || e.Partial == nil || e.Partial.Text() != "calling " || len(e.Partial.Message.ToolCalls()) != 1 || e.Partial.Message.ToolCalls()[0].Name != "whole" {
+		t.Errorf("after %d events: %+v, %v", events, e.Partial, err)
+	}
+}
+
+// cutting is g with a sink that fails at the n-th event.
+func cutting(g llm.Generator, n int, err error, events *int) llm.Generator {
+	return llm.GeneratorFunc(func(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		return g.Generate(ctx, req, func(e llm.Event) error {
+			if *events++; *events == n {
+				return err
+			}
+			return sink(e)
+		})
+	})
+}
+
+// TestAStreamWaitsForItsFirstContentOverAllTargets: the total bounds that wait; what flows may take longer.
+func TestAStreamWaitsForItsFirstContentOverAllTargets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		silent := llmtest.Hang(llmtest.PhaseFirst)
+		req := triage()
+		req.Limits.Total = 40 * s
+		want(t, "nothing flows", read(t.Context(), planned(t, exact(), target("a", silent), target("b", silent)), req), outcome{
+			kind: llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTotal, trail: "a:timeout(attempt)@20s b:timeout(total)@20s", took: 40 * s,
+		})
+		flows := llmtest.Text("one two three four five").After(15 * s).Every(20 * s)
+		want(t, "it flows", read(t.Context(), planned(t, exact(), target("a", silent), target("b", flows)), req), outcome{
+			text: "one two three four five", trail: "a:timeout(attempt)@20s b:answered@1m35s", took: 115 * s,
+		})
+	})
+}

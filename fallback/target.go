@@ -14,7 +14,9 @@ import (
 type Target struct {
 	Name      string // unique in its chain; what Route, plans and the trail call it
 	Generator llm.Generator
-	Model     llm.ModelRef
+	// Model is who answers, for the trail and for Route.Prefer; where it is not set the chain learns it from
+	// the target's first answer.
+	Model llm.ModelRef
 	// Pool: targets of one pool are one position, that of the first of them, and lie there in an order that
 	// is drawn by Weight for each call; calls of one Session draw the same. "": alone.
 	Pool       string

@@ -147,11 +147,14 @@ func packageName(source string) string {
 
 // What a fragment may use without saying where it comes from.
 var (
-	variables = map[string]string{"ctx": "context.Context", "client": "*llm.Client", "req": "*llm.Request"}
-	imports   = map[string]string{
+	variables = map[string]string{
+		"ctx": "context.Context", "client": "*llm.Client", "req": "*llm.Request",
+		"targets": "[]fallback.Target", "chain": "*fallback.Chain",
+	}
+	imports = map[string]string{
 		"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time",
 		"llm": ours + "llm", "fallback": ours + "fallback", "policy": ours + "policy", "azure": ours + "providers/azure",
-		"llmtest": ours + "llmtest",
+		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline",
 	}
 )
 

@@ -38,7 +38,7 @@ type Backoff struct {
 // serverWait is what the server asked for, 0 for nothing: it is a floor, and its jitter (half of it at the
 // most) only lengthens it. A nil r draws from the runtime's own source.
 func (b Backoff) Delay(try int, prev, serverWait time.Duration, r *rand.Rand) time.Duration {
-	longest := cmp.Or(b.Max, defaultMax)
+	longest := min(cmp.Or(b.Max, defaultMax), maxLimit) // three times as long does not overflow
 	base := min(cmp.Or(b.Base, defaultBase), longest)
 	wait := base
 	for i := 1; i < try && wait < longest; i++ {

@@ -209,3 +209,73 @@ func TestClockAllocations(t *testing.T) {
 		t.Errorf("%v allocations an attempt of 100 events, want 5 at the most", got)
 	}
 }
+
+// TestClockAbort: somebody else has answered, or the call is over. No limit falls any more, and no event passes.
+func TestClockAbort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("another was faster")
+		start := func() *policy.Clock {
+			c := new(policy.Clock)
+			c.Init(t.Context(), time.Now(), llm.Limits{Attempt: 10 * s, Idle: 5 * s}, time.Time{}, true)
+			return c
+		}
+		c := start()
+		if !c.Abort(cause) || c.Enter() || !errors.Is(context.Cause(c), cause) {
+			t.Errorf("a waiting attempt: %v", context.Cause(c))
+		}
+		if c.Abort(cause) {
+			t.Error("it was aborted twice")
+		}
+		time.Sleep(20 * s)
+		if fell := c.Stop(); fell != "" {
+			t.Errorf("%s fell after that", fell)
+		}
+		c = start()
+		c.Enter()
+		if c.Abort(cause) {
+			t.Error("while the sink runs it is not waiting")
+		}
+		if !errors.Is(context.Cause(c), cause) {
+			t.Errorf("but its context ends: %v", context.Cause(c))
+		}
+		c.Leave()
+		c.Stop()
+		c = start()
+		time.Sleep(10 * s)
+		synctest.Wait()
+		if c.Abort(cause) || c.Stop() != llm.BoundAttempt {
+			t.Error("a limit that fell is told")
+		}
+	})
+}
+
+func TestClockFirstContent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c policy.Clock
+		c.Init(t.Context(), time.Now(), llm.Limits{Attempt: 10 * s}, time.Time{}, true)
+		if got := c.FirstContent(); got != 0 {
+			t.Errorf("before it came: %v", got)
+		}
+		for range 3 {
+			time.Sleep(2 * s)
+			c.Enter()
+			time.Sleep(s)
+			c.Leave()
+		}
+		c.Stop()
+		if got := c.FirstContent(); got != 2*s {
+			t.Errorf("%v, want 2s, when the sink got it", got)
+		}
+	})
+}
+
+func TestDefaultIdle(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[time.Duration]time.Duration{5 * s: 5 * s, 30 * s: 30 * s, 90 * s: 30 * s} {
+		if got := policy.DefaultIdle(attempt); got != want {
+			t.Errorf("DefaultIdle(%v) = %v, want %v", attempt, got, want)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -41,7 +40,10 @@ func providerKind(err error) llm.Kind {
 	case llm.ErrDeadlineExceeded:
 		return llm.ErrTimeout
 	case llm.ErrUnknown:
-		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if e, ok := errors.AsType[*llm.Error](err); ok && e != nil {
+			err = e.Err // an llm.Error is a net.Error itself
+		}
+		if transport(err) || errors.Is(err, io.EOF) {
 			return llm.ErrConnection
 		}
 		return kind

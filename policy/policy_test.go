@@ -133,6 +133,8 @@ func TestJudge(t *testing.T) {
 		{"the provider's own deadline is a timeout", nil, false, "", context.DeadlineExceeded, policy.Verdict{Kind: llm.ErrTimeout}},
 		{"a foreign network error", nil, false, "", fmt.Errorf("x: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), policy.Verdict{Kind: llm.ErrConnection}},
 		{"a foreign end of input", nil, false, "", io.ErrUnexpectedEOF, policy.Verdict{Kind: llm.ErrConnection}},
+		{"an adapter that does not know", nil, false, "", provider(llm.ErrUnknown), policy.Verdict{Kind: llm.ErrUnknown}},
+		{"an adapter that does not say", nil, false, "", fmt.Errorf("x: %w", provider("")), policy.Verdict{Kind: llm.ErrUnknown}},
 		{"anything else", nil, false, "", errors.New("boom"), policy.Verdict{Kind: llm.ErrUnknown}},
 	}
 	for _, tt := range tests {
@@ -142,5 +144,18 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestAnUnknownErrorIsNoNetworkFault: an llm.Error is a net.Error, which says nothing of the network.
+func TestAnUnknownErrorIsNoNetworkFault(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{&llm.Error{}, &llm.Error{Kind: llm.ErrUnknown, Err: errors.New("boom")}} {
+		if v := policy.Judge(nil, false, "", err); v.Kind != llm.ErrUnknown {
+			t.Errorf("%v is %s", err, v.Kind)
+		}
+	}
+	if v := policy.Judge(nil, false, "", &llm.Error{Err: &net.OpError{Op: "dial", Err: io.EOF}}); v.Kind != llm.ErrConnection {
+		t.Errorf("a dial that failed is %s", v.Kind)
 	}
 }

@@ -154,6 +154,10 @@ func checkClean(t *testing.T, text string) {
 	}
 }
 
+// noRetry are flags of a call that has no time for the first wait, which is 0.75 s at the least: it ends with
+// the first failure.
+var noRetry = []string{"-deadline", "700ms"}
+
 // TestCallErrors: what the account answers decides the message, the next step and the exit status.
 func TestCallErrors(t *testing.T) {
 	t.Parallel()
@@ -183,13 +187,13 @@ func TestCallErrors(t *testing.T) {
 			"a rate limit",
 			simazure.Options{Script: failing(llm.ErrRateLimited, 75*time.Second)},
 			nil, 6,
-			[]string{"rate_limited (429, retry after 75s)", "azure asks for 75.0 s"},
+			[]string{"rate_limited (429, retry after 75s)", "azure asks for 7"},
 		},
 		{
 			"an overload",
 			simazure.Options{Script: failing(llm.ErrUnavailable, 0)},
-			nil, 6,
-			[]string{"unavailable (503)", "next: the same call may succeed later"},
+			noRetry, 6,
+			[]string{"unavailable (503)", "next: the same call may succeed later", "no time to wait and try again"},
 		},
 		{
 			"a filtered prompt",
@@ -220,7 +224,7 @@ func TestCallErrors(t *testing.T) {
 		{
 			"an empty answer",
 			simazure.Options{Script: turns(llmtest.Respond(&llm.Response{}))},
-			nil, 1,
+			noRetry, 1,
 			[]string{"bad_output", "next: "},
 		},
 	}
@@ -253,7 +257,7 @@ func TestNoServerAtTheEndpoint(t *testing.T) {
 	t.Parallel()
 	server, env := account(t, &simazure.Options{})
 	server.Close()
-	status, _, stderr := command(t.Context(), env, "", "generate", prompt)
+	status, _, stderr := command(t.Context(), env, "", append(append([]string{"generate"}, noRetry...), prompt)...)
 	if status != exitLater || !strings.Contains(stderr, "connection (connection refused)") {
 		t.Errorf("%d: %s", status, stderr)
 	}
@@ -321,6 +325,52 @@ func TestGenerateAsksTheProvidersInTurn(t *testing.T) {
 	}
 	if len(resp.Attempts) != 3 || resp.Attempts[0].Kind != llm.ErrUnavailable || resp.Attempts[1].Kind != llm.ErrRateLimited {
 		t.Errorf("%+v", resp.Attempts)
+	}
+}
+
+// TestGenerateAsksAgain: a passing fault costs a wait, and the trail tells of both, on an answer and on an error.
+func TestGenerateAsksAgain(t *testing.T) {
+	t.Parallel()
+	overload := llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable})
+	_, env := account(t, &simazure.Options{Script: turns(overload, llmtest.Text("at last"))})
+	status, stdout, stderr := command(t.Context(), env, "", "generate", "-json", prompt)
+	var resp llm.Response
+	if err := json.Unmarshal([]byte(stdout), &resp); err != nil || status != 0 || resp.Text() != "at last" || len(resp.Attempts) != 2 {
+		t.Fatalf("%d, %v: %s %s", status, err, stdout, stderr)
+	}
+	first, again := resp.Attempts[0], resp.Attempts[1]
+	if wait := again.Wait; first.Kind != llm.ErrUnavailable || wait < 750*ms || again.Start.Sub(first.Start) < wait {
+		t.Errorf("asked again after %s: %+v", wait, resp.Attempts)
+	}
+	_, env = account(t, &simazure.Options{Script: turns(overload, llmtest.Hang())})
+	status, stdout, stderr = command(t.Context(), env, "", "generate", "-deadline", "1500ms", prompt)
+	if status != exitTime || stdout != "" {
+		t.Errorf("%d: %q", status, stdout)
+	}
+	for _, want := range []string{
+		"punctual: azure (azure/gpt-4o): deadline_exceeded (caller 1.5s), 2 tries\n",
+		"s  unavailable (503)\n  azure |.", "..#", "x| ", "s  deadline_exceeded (caller)\n",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr lacks %q:\n%s", want, stderr)
+		}
+	}
+	checkClean(t, stderr)
+}
+
+func TestInterruptEndsAWait(t *testing.T) {
+	t.Parallel()
+	_, env := account(t, &simazure.Options{Script: turns(llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable}))})
+	ctx, cancel := context.WithCancel(t.Context())
+	timer := time.AfterFunc(300*ms, cancel) // of the 750 at least
+	defer timer.Stop()
+	start := time.Now()
+	status, _, stderr := command(ctx, env, "", "generate", prompt)
+	if status != exitInterrupted || !strings.Contains(stderr, "canceled") || !strings.Contains(stderr, "unavailable (503)") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	if took := time.Since(start); took > 600*ms {
+		t.Logf("it took %v to end, on a busy machine", took)
 	}
 }
 

@@ -11,15 +11,13 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/punctual-llm/punctual/breaker"
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/llmtest"
 	"github.com/punctual-llm/punctual/policy"
 )
-
-// demoScale divides the default limits, so that minutes become seconds.
-const demoScale = 20
 
 // slack is how late a call may be on a machine that is busy before the demo calls it late.
 const slack = 250 * time.Millisecond
@@ -51,22 +49,16 @@ type demonstration struct {
 	ended, late     int
 	faults          []string // what was not as promised
 	table           map[string]*tally
-	names           []string
-	broken          error // of the first write that failed
+	first           time.Duration // what the first call took
+	broken          error         // of the first write that failed
 }
 
-// tally counts the attempts on one target.
-type tally struct{ attempts, answered, timeout, limited, other int }
-
-// demoCall is one call of the demo with what it promises.
-type demoCall struct {
-	title   string
-	request *llm.Request
-	stream  bool
-	limit   time.Duration // of the whole call
-	timeout time.Duration // the caller's deadline; 0: none
-	want    llm.Kind
-	verdict func(*outcomeOf) string
+// side is a chain over three simulated accounts.
+type side struct {
+	accounts []*simulated
+	chain    *fallback.Chain
+	client   *llm.Client
+	counted  bool // in the closing table
 }
 
 // outcomeOf is how a call of the demo went.
@@ -76,176 +68,139 @@ type outcomeOf struct {
 	trail   []llm.Attempt
 	skipped []llm.Skip
 	took    time.Duration
-	first   time.Duration // until the first content; 0: not streamed
-}
-
-func scaled(d time.Duration) time.Duration { return d / demoScale }
-
-// demoPlans are the default plans at 1/20, with the limit to first content that the text of the demo names.
-func demoPlans() policy.Plans {
-	limits := func(op llm.Operation) llm.Limits {
-		plan, _ := policy.Plans{}.For(op)
-		return llm.Limits{Attempt: scaled(plan.Limits.Attempt)}
-	}
-	generation := limits(llm.Generation)
-	generation.FirstContent = scaled(15 * time.Second)
-	return policy.Plans{Operations: map[llm.Operation]policy.Plan{
-		llm.Triage:        {Limits: limits(llm.Triage)},
-		llm.Orchestration: {Limits: limits(llm.Orchestration)},
-		llm.Generation:    {Limits: generation},
-	}}
+	first   time.Duration   // until the first content; 0: not streamed
+	logs    []cloud.Request // of the servers, one for each attempt
 }
 
 func (d *demonstration) run(ctx context.Context) error {
 	d.start, d.table = time.Now(), map[string]*tally{}
 	plans := demoPlans()
-	triage, _ := plans.For(llm.Triage)
-	orchestration, _ := plans.For(llm.Orchestration)
-	generation, _ := plans.For(llm.Generation)
 	d.say(`Three simulated clouds on 127.0.0.1: real wire protocols, no keys, no network.
-azure hangs, bedrock throttles, vertex answers. Limits are 1/%d of the defaults:
-an attempt of triage %s, orchestration %s, generation %s; call 3
-sets a limit to first content, too.
+azure hangs, bedrock throttles and asks for %s of rest, vertex answers.
+Limits are 1/%d of the defaults: an attempt of triage %s, orchestration
+%s, generation %s; call 3 sets a limit to first content, too.
 
   # no content yet   = content arriving   . waiting   x cut by a limit
   Below each attempt: what the log of that cloud's server says of it.
-`, demoScale, span(triage.Limits.Attempt), span(orchestration.Limits.Attempt),
-		span(generation.Limits.Attempt))
-
-	throttle := llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 6 * time.Second})
-	accounts := []*simulated{
-		simulatedAzure("azure", d.start, llmtest.Hang()),
-		simulatedBedrock("bedrock", d.start, throttle),
-		simulatedVertex("vertex", d.start, demoAnswer(llm.Triage), demoAnswer(llm.Orchestration), demoAnswer(llm.Generation)),
-	}
-	hanging := []*simulated{
-		simulatedAzure("azure", d.start, llmtest.Hang()),
-		simulatedBedrock("bedrock", d.start, llmtest.Hang()),
-		simulatedVertex("vertex", d.start, llmtest.Hang()),
-	}
-	defer closeAll(append(accounts[:3:3], hanging...))
-	answering, err := demoClient(accounts, plans)
+`, span(demoRest), demoScale, span(attemptOf(plans, llm.Triage)), span(attemptOf(plans, llm.Orchestration)),
+		span(attemptOf(plans, llm.Generation)))
+	answering, err := openSide(plans, demoAccounts(d.start))
 	if err != nil {
 		return err
 	}
-	silent, err := demoClient(hanging, plans)
+	defer answering.close()
+	answering.counted = true
+	silent, err := openSide(plans, hangingAccounts(d.start))
 	if err != nil {
 		return err
 	}
+	defer silent.close()
 	for i, c := range demoCalls(plans) {
-		client, at := answering, accounts
+		at := answering
 		if c.want != "" {
-			client, at = silent, hanging
+			at = silent
 		}
-		if err := d.call(ctx, i+1, c, client, at); err != nil {
+		if err := d.call(ctx, i+1, c, at); err != nil {
 			return err
 		}
 	}
-	return d.close()
+	return d.close(answering.chain.Status())
 }
 
-func closeAll(accounts []*simulated) {
-	for _, s := range accounts {
-		s.server.Close()
-	}
-}
-
-// demoCalls are the calls in order.
-func demoCalls(plans policy.Plans) []demoCall {
-	ask := func(op llm.Operation, text string) *llm.Request {
-		return &llm.Request{Operation: op, Messages: []llm.Message{llm.User(text)}}
-	}
-	limit := func(op llm.Operation) (time.Duration, time.Duration) {
-		plan, _ := plans.For(op)
-		return plan.Limits.Attempt, plan.Total(3)
-	}
-	triage, triageTotal := limit(llm.Triage)
-	orchestration, orchestrationTotal := limit(llm.Orchestration)
-	generation, _ := plans.For(llm.Generation)
-	const deadline = time.Second
-	return []demoCall{
-		{
-			title:   fmt.Sprintf("triage: %s an attempt, %s in all", span(triage), span(triageTotal)),
-			request: ask(llm.Triage, "Urgent, normal or spam? The invoice is wrong."), limit: triageTotal,
-			verdict: func(o *outcomeOf) string {
-				return "answered in " + span(o.took) + "; the hang took its share, not the call"
-			},
-		},
-		{
-			title:   fmt.Sprintf("orchestration: %s an attempt, %s in all", span(orchestration), span(orchestrationTotal)),
-			request: ask(llm.Orchestration, "Plan the steps to handle a wrong invoice."), limit: orchestrationTotal,
-			verdict: func(o *outcomeOf) string {
-				return "answered in " + span(o.took) + "; a longer limit for a longer task"
-			},
-		},
-		{
-			title:   fmt.Sprintf("generation, streamed: %s to first content a target", span(generation.Limits.FirstContent)),
-			request: ask(llm.Generation, "Write the answer to the customer."), stream: true, limit: generation.Total(3),
-			verdict: func(o *outcomeOf) string {
-				return "first words after " + span(o.first) + ", complete after " + span(o.took)
-			},
-		},
-		{
-			title:   fmt.Sprintf("generation with a deadline of %s, and now all three hang", span(deadline)),
-			request: ask(llm.Generation, "Write the answer to the customer."), limit: deadline, timeout: deadline,
-			want: llm.ErrDeadlineExceeded,
-			verdict: func(o *outcomeOf) string {
-				return "ended at " + span(o.took) + " with an error that says all this; a third of it each"
-			},
-		},
-	}
-}
-
-// call runs one call and shows it.
-func (d *demonstration) call(ctx context.Context, n int, c demoCall, client *llm.Client, accounts []*simulated) error {
-	d.say("\n%d  %s\n", n, c.title)
-	if d.broken != nil { // nobody reads on
-		return d.broken
-	}
-	before := make([]int, len(accounts))
-	for i, s := range accounts {
-		before[i] = len(s.server.Requests())
-	}
-	o := d.watch(ctx, client, c)
-	var logs []cloud.Request
-	var err error
-	if ctx.Err() == nil {
-		logs, err = serverLogs(ctx, accounts, before, o.trail)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return d.interrupted(n, o)
-	case err != nil:
-		return err
-	}
-	return d.judge(n, c, o, logs)
-}
-
-// judge counts a call, shows it, and remembers what was not as promised.
-func (d *demonstration) judge(n int, c demoCall, o *outcomeOf, logs []cloud.Request) error {
-	faults := d.count(c, o, logs)
-	for _, f := range faults {
-		d.faults = append(d.faults, fmt.Sprintf("call %d %s", n, f))
-	}
-	return d.show(n, c, o, logs, faults)
-}
-
-func demoClient(accounts []*simulated, plans policy.Plans) (*llm.Client, error) {
+// openSide opens a chain over accounts, and closes them if that fails.
+func openSide(plans policy.Plans, accounts []*simulated) (*side, error) {
+	s := &side{accounts: accounts}
 	targets := make([]fallback.Target, len(accounts))
-	for i, s := range accounts {
-		t, err := s.open()
+	for i, account := range accounts {
+		t, err := account.open()
 		if err != nil {
+			s.close()
 			return nil, err
 		}
 		targets[i] = *t
 	}
-	return fallback.NewClient(targets, &fallback.Options{Plans: plans})
+	chain, err := fallback.New(targets, &fallback.Options{
+		Plans: plans, Breakers: breaker.NewSet(&breaker.Options{OpenFor: scaled(breakerOpenFor)}),
+	})
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.chain, s.client = chain, llm.NewClient(chain, nil)
+	return s, nil
+}
+
+func (s *side) close() {
+	if s.chain != nil {
+		_ = s.chain.Close(context.Background()) // every call has ended
+	}
+	for _, account := range s.accounts {
+		account.server.Close()
+	}
+}
+
+// names are those of the targets, in order.
+func (s *side) names() []string {
+	names := make([]string, len(s.accounts))
+	for i, account := range s.accounts {
+		names[i] = account.name
+	}
+	return names
+}
+
+// call runs one call, or several at once, and shows it.
+func (d *demonstration) call(ctx context.Context, n int, c demoCall, at *side) error {
+	d.say("\n%d  %s\n", n, c.title)
+	if d.broken != nil { // nobody reads on
+		return d.broken
+	}
+	before := make([]int, len(at.accounts))
+	for i, s := range at.accounts {
+		before[i] = len(s.server.Requests())
+	}
+	outcomes := d.watch(ctx, at.client, c)
+	var err error
+	if ctx.Err() == nil {
+		err = serverLogs(ctx, at.accounts, before, outcomes)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return d.interrupted(n, at, outcomes[0])
+	case err != nil:
+		return err
+	}
+	return d.judge(n, c, at, at.chain.Status(), outcomes)
+}
+
+// judge counts a call, shows it, and remembers what was not as promised. Of calls at once it shows one.
+func (d *demonstration) judge(n int, c demoCall, at *side, status []fallback.Status, outcomes []*outcomeOf) error {
+	if n == 1 {
+		d.first = outcomes[0].took
+	}
+	drawn, faults := outcomes[0], []string(nil)
+	for _, o := range outcomes {
+		found := d.count(c, at, o)
+		if len(faults) == 0 && len(found) > 0 {
+			drawn = o
+		}
+		faults = append(faults, found...)
+	}
+	if got := breakerWords(&status[0]); got != c.breaker {
+		faults = append(faults, fmt.Sprintf("leaves %s's breaker %s instead of %s", status[0].Target, got, c.breaker))
+	}
+	for _, f := range faults {
+		d.faults = append(d.faults, fmt.Sprintf("call %d %s", n, f))
+	}
+	if d.json {
+		return d.showJSON(n, c, status, outcomes, faults)
+	}
+	return d.show(n, c, at, drawn, faults)
 }
 
 // watch runs the call and says every two seconds what it waits for, so that nobody takes it for frozen.
-func (d *demonstration) watch(ctx context.Context, client *llm.Client, c demoCall) *outcomeOf {
+func (d *demonstration) watch(ctx context.Context, client *llm.Client, c demoCall) []*outcomeOf {
 	var mu sync.Mutex
-	var current llm.Attempt
+	var current llm.Attempt // zero: none is under way
 	ctx = llm.WithObserver(ctx, &llm.Observer{
 		AttemptStart: func(ctx context.Context, a *llm.Attempt) context.Context {
 			mu.Lock()
@@ -253,16 +208,26 @@ func (d *demonstration) watch(ctx context.Context, client *llm.Client, c demoCal
 			current = *a
 			return ctx
 		},
+		AttemptEnd: func(context.Context, *llm.Attempt, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			current = llm.Attempt{}
+		},
 	})
-	done := make(chan *outcomeOf, 1)
-	go func() { done <- runDemoCall(ctx, client, c) }()
+	outcomes := make([]*outcomeOf, max(c.times, 1))
+	var calls sync.WaitGroup
+	for i := range outcomes {
+		calls.Go(func() { outcomes[i] = runDemoCall(ctx, client, c) })
+	}
+	done := make(chan struct{})
+	go func() { calls.Wait(); close(done) }()
 	tick := time.NewTicker(d.period())
 	defer tick.Stop()
 	for {
 		select {
-		case o := <-done:
+		case <-done:
 			d.erase()
-			return o
+			return outcomes
 		case <-tick.C:
 			mu.Lock()
 			a := current
@@ -275,9 +240,9 @@ func (d *demonstration) watch(ctx context.Context, client *llm.Client, c demoCal
 }
 
 func runDemoCall(ctx context.Context, client *llm.Client, c demoCall) *outcomeOf {
-	if c.timeout > 0 {
+	if c.execution > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		ctx, cancel = deadline.With(ctx, c.execution, nil)
 		defer cancel()
 	}
 	o, start := &outcomeOf{}, time.Now()
@@ -303,38 +268,45 @@ func runDemoCall(ctx context.Context, client *llm.Client, c demoCall) *outcomeOf
 }
 
 // serverLogs finds for each attempt what its server saw. A server hears a little later than the client that
-// the client left, so it is waited for.
-func serverLogs(ctx context.Context, accounts []*simulated, seen []int, trail []llm.Attempt) ([]cloud.Request, error) {
+// the client left, so it is waited for. Attempts of calls at once are alike, so it does not matter which of
+// them is which request.
+func serverLogs(ctx context.Context, accounts []*simulated, seen []int, outcomes []*outcomeOf) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
-	logs := make([]cloud.Request, len(trail))
-	for i := range trail {
-		for j, s := range accounts {
-			if s.name != trail[i].Target {
-				continue
+	requests := map[string][]cloud.Request{}
+	for i, s := range accounts {
+		n := seen[i]
+		for _, o := range outcomes {
+			for j := range o.trail {
+				if o.trail[j].Target == s.name {
+					n++
+				}
 			}
-			seen[j]++
-			if err := s.server.Wait(ctx, seen[j]); err != nil {
-				return nil, fmt.Errorf("the log of %s has no end of request %d: %w", s.name, seen[j], err)
-			}
-			logs[i] = s.server.Requests()[seen[j]-1]
+		}
+		if err := s.server.Wait(ctx, n); err != nil {
+			return fmt.Errorf("the log of %s has no end of request %d: %w", s.name, n, err)
+		}
+		requests[s.name] = s.server.Requests()[seen[i]:]
+	}
+	for _, o := range outcomes {
+		for i := range o.trail {
+			name := o.trail[i].Target
+			o.logs = append(o.logs, requests[name][0])
+			requests[name] = requests[name][1:]
 		}
 	}
-	return logs, nil
+	return nil
 }
 
-// show prints a call as text, or as one JSON object for each attempt and one for the call.
-func (d *demonstration) show(n int, c demoCall, o *outcomeOf, logs []cloud.Request, faults []string) error {
-	if d.json {
-		return d.showJSON(n, c, o, logs, faults)
-	}
+// show prints a call as text.
+func (d *demonstration) show(n int, c demoCall, at *side, o *outcomeOf, faults []string) error {
 	answered := "answered"
 	if o.resp != nil {
 		answered = fmt.Sprintf("answered, %d tokens", o.resp.Usage.Output)
 	}
 	t := timeline{
-		attempts: o.trail, skipped: o.skipped, answered: answered,
-		under: func(i int) string { return "server: " + serverWords(logs[i]) },
+		attempts: o.trail, skipped: o.skipped, order: at.names(), answered: answered,
+		under: func(i int) string { return "server: " + serverWords(o.logs[i]) },
 	}
 	if err := t.write(d.app.stdout); err != nil {
 		return err
@@ -343,20 +315,20 @@ func (d *demonstration) show(n int, c demoCall, o *outcomeOf, logs []cloud.Reque
 		d.say("  !! call %d %s\n", n, f)
 	}
 	if len(faults) == 0 {
-		d.say("  -> %s\n", c.verdict(o))
+		d.say("  -> %s\n", c.verdict(d, o))
 	}
 	return d.broken
 }
 
 // interrupted shows the trail so far after Ctrl-C.
-func (d *demonstration) interrupted(n int, o *outcomeOf) error {
+func (d *demonstration) interrupted(n int, at *side, o *outcomeOf) error {
 	var err error
 	switch {
 	case len(o.trail) == 0:
 	case d.json:
-		err = d.showAttempts(n, o, nil)
+		err = d.showAttempts(n, o)
 	default:
-		t := timeline{attempts: o.trail, skipped: o.skipped}
+		t := timeline{attempts: o.trail, skipped: o.skipped, order: at.names()}
 		err = t.write(d.app.stdout)
 	}
 	if err != nil {
@@ -366,15 +338,23 @@ func (d *demonstration) interrupted(n int, o *outcomeOf) error {
 }
 
 // close prints the sum of all calls. It fails if any limit was overrun.
-func (d *demonstration) close() error {
+func (d *demonstration) close(targets []fallback.Status) error {
 	took := time.Since(d.start)
 	d.say("\n%d calls in %s: %d answered, %d ended at its deadline, %d ran past a limit.\n\n", d.calls, span(took), d.answered, d.ended, d.late)
-	d.say("  %s\n", "target      attempts  answered  timeout  rate_limited  deadline_exceeded")
-	for _, name := range d.names {
-		t := d.table[name]
-		d.say("  %s  %8d  %8d  %7d  %12d  %17d\n", pad(name, 10), t.attempts, t.answered, t.timeout, t.limited, t.other)
+	d.say("  %s\n", "target   attempts  answered  timeout  rate_limited  unavailable  breaker")
+	for i := range targets {
+		s, t := &targets[i], d.table[targets[i].Target]
+		if t == nil {
+			continue
+		}
+		state := strings.ReplaceAll(string(s.State), "_", " ")
+		if s.State == breaker.Open {
+			state += ", " + span(time.Until(s.OpenUntil))
+		}
+		d.say("  %s  %8d  %8d  %7d  %12d  %11d  %s\n", pad(s.Target, 7), t.attempts, t.answered, t.timeout, t.limited, t.unavailable, state)
 	}
-	d.say(`
+	d.say(`  (call 7 has clouds and a client of its own, and is not in this table)
+
 Next: punctual generate -demo "Hello"   a call of your own, simulated
       punctual sim -- COMMAND           your program against simulated clouds
       README.md                         the same from Go

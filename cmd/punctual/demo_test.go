@@ -7,13 +7,16 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/punctual-llm/punctual/breaker"
+	"github.com/punctual-llm/punctual/fallback"
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
-	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 )
 
 // demoTime is the longest that the demo may take: it is interrupted then, which no test of a whole demo takes
@@ -23,7 +26,7 @@ const demoTime = 20 * time.Second
 // measured is a time that the demo has measured, and barCells a run of equal cells.
 var (
 	measured = regexp.MustCompile(`\d+\.\d+ s`)
-	barCells = regexp.MustCompile(`##+|==+|  +`)
+	barCells = regexp.MustCompile(`##+|==+|\.\.+|  +`)
 )
 
 // normalised replaces what differs from run to run: measured times, the lengths of bars, and whether there was
@@ -40,7 +43,7 @@ func normalised(text string) string {
 			bar = barCells.ReplaceAllStringFunc(bar, func(run string) string { return run[:1] })
 			line = name + "|" + bar + "|" + rest
 			fallthrough
-		case strings.Contains(line, "server: "), strings.HasPrefix(line, "  -> "), strings.Contains(line, " calls in "):
+		case strings.Contains(line, "server: "), strings.HasPrefix(line, "  -> "), strings.Contains(line, " calls in "), strings.Contains(line, "  open, "):
 			line = measured.ReplaceAllString(line, "N s")
 		}
 		b.WriteString(line)
@@ -48,14 +51,39 @@ func normalised(text string) string {
 	return b.String()
 }
 
+// TestDemo runs the demo twice at once, for people and for programs, and before it waits for its turn: the demo
+// takes its time, and nothing else.
 func TestDemo(t *testing.T) {
-	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), demoTime)
 	defer cancel()
-	status, stdout, stderr := command(ctx, map[string]string{"NO_COLOR": "1"}, "", "demo")
-	if status != 0 || stderr != "" {
-		t.Errorf("exit status %d, %s", status, stderr)
+	var demos sync.WaitGroup
+	run := func(ended *demoEnd, args ...string) {
+		demos.Go(func() {
+			ended.status, ended.stdout, ended.stderr = command(ctx, map[string]string{"NO_COLOR": "1"}, "", args...)
+		})
 	}
+	var text, lines demoEnd
+	run(&text, "demo")
+	run(&lines, "demo", "-json")
+	t.Parallel()
+	demos.Wait()
+	for _, ended := range []demoEnd{text, lines} {
+		if ended.status != 0 || ended.stderr != "" {
+			t.Errorf("exit status %d, %s", ended.status, ended.stderr)
+		}
+	}
+	checkDemoText(t, text.stdout)
+	checkDemoLines(t, lines.stdout)
+}
+
+// demoEnd is how a run of the demo ended.
+type demoEnd struct {
+	status         int
+	stdout, stderr string
+}
+
+func checkDemoText(t *testing.T, stdout string) {
+	t.Helper()
 	golden(t, "demo.txt", normalised(stdout))
 	if !regexp.MustCompile(`(?m)^  azure: no end yet, 2\.\d\d s of 4\.50 s$`).MatchString(stdout) {
 		t.Errorf("the call that hangs for 4.5 s has no heartbeat:\n%s", stdout)
@@ -78,12 +106,16 @@ func TestREADMEShowsTheDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "```text\n1  ")
-	block, _, _ := strings.Cut(rest, "```")
 	indent := regexp.MustCompile(`(?m)^ +`) // how far a row is set in is no matter of content
-	shown, all := indent.ReplaceAllString(normalised("1  "+block), " "), indent.ReplaceAllString(string(want), " ")
-	if !found || !strings.Contains(all, shown) {
-		t.Errorf("the README shows\n%s\nwhich is not in\n%s", shown, want)
+	all := indent.ReplaceAllString(string(want), " ")
+	blocks := regexp.MustCompile("(?ms)^```text\n(\\d  .*?)^```$").FindAllStringSubmatch(string(readme), -1)
+	for _, block := range blocks {
+		if shown := indent.ReplaceAllString(normalised(block[1]), " "); !strings.Contains(all, shown) {
+			t.Errorf("the README shows\n%s\nwhich is not in\n%s", shown, want)
+		}
+	}
+	if len(blocks) < 2 {
+		t.Errorf("the README shows %d calls", len(blocks))
 	}
 }
 
@@ -108,6 +140,11 @@ type demoLine struct {
 	Limit, Took, Kind string
 	Late              bool
 	Faults            []string
+	Skipped           []struct{ Target, Why, For string }
+	Targets           []struct {
+		Target, Breaker, Cooled string
+		Score                   float64
+	}
 }
 
 func seconds(t *testing.T, text string) time.Duration {
@@ -122,63 +159,96 @@ func seconds(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// TestDemoJSON works out anew, from the lines alone, what the demo claims: that each attempt of the client is one
-// request of its server, with the same status, the same end and the same times, and that no limit was overrun.
-func TestDemoJSON(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), demoTime)
-	defer cancel()
-	status, stdout, stderr := command(ctx, nil, "", "demo", "-json")
-	if status != 0 || stderr != "" {
-		t.Fatalf("exit status %d, %s", status, stderr)
+// demoWay is how a call of the demo has to go: its attempts and what was passed over, and the breaker of azure
+// afterwards.
+type demoWay struct {
+	attempts, skipped string
+	kind, breaker     string
+	score             float64
+}
+
+func demoWays() []demoWay {
+	const all, rest, open = "azure timeout, bedrock rate_limited, vertex ", "azure timeout, vertex ", "azure open, bedrock cooling"
+	three := demoWay{rest, "bedrock cooling", "", "open", 3}
+	return []demoWay{
+		{all, "", "", "closed", 0.5},
+		{rest, "bedrock cooling", "", "closed", 1},
+		{all, "", "", "closed", 1.5},
+		three, three, three,
+		{"vertex ", open, "", "open", 3},
+		{"vertex unavailable, vertex ", open, "", "open", 3},
+		{"azure timeout, bedrock timeout, vertex deadline_exceeded", "", "deadline_exceeded", "closed", 0},
 	}
-	attempts, ended := map[int][]demoLine{}, []demoLine{}
+}
+
+// checkDemoLines works out anew, from the lines alone, what the demo claims: that each attempt of the client is
+// one request of its server, with the same status, the same end and the same times, that no limit was overrun,
+// and that every target was asked or passed over as the text says.
+func checkDemoLines(t *testing.T, stdout string) {
+	t.Helper()
+	var attempts []demoLine // of the call that is being read
+	var epoch time.Time
+	requests := map[string]int{} // of each account: the last call has others than the rest
+	ways, ended := demoWays(), 0
 	for line := range strings.Lines(stdout) {
 		var l demoLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if l.Attempt != nil {
-			attempts[l.Call] = append(attempts[l.Call], l)
-		} else {
-			ended = append(ended, l)
+		if l.Attempt == nil {
+			if ended == len(ways) {
+				t.Fatalf("more than %d calls", ended)
+			}
+			checkCall(t, &l, attempts, ways[ended])
+			ended++
+			attempts = nil
+			continue
 		}
-	}
-	requests := map[string]int{} // of each account: calls 1 to 3 have theirs, call 4 others
-	for i, call := range ended {
-		kind := []string{"", "", "", "deadline_exceeded"}[i]
-		if call.Call != i+1 || call.Kind != kind || call.Late || len(call.Faults) > 0 || len(attempts[call.Call]) != 3 {
-			t.Errorf("call %d: %+v with %d attempts", i+1, call, len(attempts[call.Call]))
+		if epoch.IsZero() {
+			epoch = l.Attempt.Start
 		}
-		if over := seconds(t, call.Took) - seconds(t, call.Limit); over > slack {
-			t.Errorf("call %d ran %s past its limit", call.Call, over)
-		}
-		if call.Kind != "" {
+		if l.Call == 7 && len(attempts) == 0 {
 			clear(requests)
 		}
-		var end time.Time
-		for j, l := range attempts[call.Call] {
-			checkAttempt(t, l, requests)
-			if want := []string{"azure", "bedrock", "vertex"}[j]; l.Attempt.Target != want || l.Attempt.Start.Before(end) {
-				t.Errorf("call %d asks %s at %s, want %s after %s", call.Call, l.Attempt.Target, l.Attempt.Start, want, end)
-			}
-			end = l.Attempt.Start.Add(seconds(t, l.Attempt.Took))
+		attempts = append(attempts, l)
+		checkAttempt(t, l, requests)
+		if apart := l.Attempt.Start.Sub(epoch) - seconds(t, l.Server.At); apart.Abs() > slack {
+			t.Errorf("call %d, %s: began %s apart", l.Call, l.Attempt.Target, apart)
 		}
 	}
-	if len(ended) != 4 {
-		t.Errorf("%d calls, want 4", len(ended))
-	}
-	epoch := attempts[1][0].Attempt.Start
-	for _, call := range attempts {
-		for _, l := range call {
-			if apart := l.Attempt.Start.Sub(epoch) - seconds(t, l.Server.At); apart.Abs() > slack {
-				t.Errorf("call %d, %s: began %s apart", l.Call, l.Attempt.Target, apart)
-			}
-		}
+	if ended != len(ways) {
+		t.Errorf("%d calls, want %d", ended, len(ways))
 	}
 }
 
-// checkAttempt compares an attempt with its request.
+// checkCall compares a call with the way it had to go.
+func checkCall(t *testing.T, call *demoLine, attempts []demoLine, want demoWay) {
+	t.Helper()
+	var asked, skipped []string
+	var end time.Time
+	for _, l := range attempts {
+		if l.Call != call.Call || l.Attempt.Start.Before(end) {
+			t.Errorf("call %d: an attempt of call %d at %s, the one before ended at %s", call.Call, l.Call, l.Attempt.Start, end)
+		}
+		end = l.Attempt.Start.Add(seconds(t, l.Attempt.Took))
+		asked = append(asked, l.Attempt.Target+" "+l.Attempt.Kind)
+	}
+	for _, s := range call.Skipped {
+		skipped = append(skipped, s.Target+" "+s.Why)
+		if seconds(t, s.For) <= 0 {
+			t.Errorf("call %d: %s is passed over for %q", call.Call, s.Target, s.For)
+		}
+	}
+	azure := call.Targets[0]
+	got := demoWay{strings.Join(asked, ", "), strings.Join(skipped, ", "), call.Kind, azure.Breaker, azure.Score}
+	if got != want || call.Late || len(call.Faults) > 0 || azure.Target != "azure" {
+		t.Errorf("call %d went\n%+v, want\n%+v; late: %t, %q", call.Call, got, want, call.Late, call.Faults)
+	}
+	if over := seconds(t, call.Took) - seconds(t, call.Limit); over > slack {
+		t.Errorf("call %d ran %s past its limit", call.Call, over)
+	}
+}
+
 // demoPaths are where the paths of the three wires begin.
 var demoPaths = map[string]string{
 	"azure":   "/openai/deployments/gpt-4o/chat/completions",
@@ -186,6 +256,7 @@ var demoPaths = map[string]string{
 	"vertex":  "/v1beta1/projects/simulated-project/locations/global/publishers/google/models/gemini-2.5-flash:",
 }
 
+// checkAttempt compares an attempt with its request.
 func checkAttempt(t *testing.T, l demoLine, requests map[string]int) {
 	t.Helper()
 	a, r := l.Attempt, l.Server
@@ -198,7 +269,7 @@ func checkAttempt(t *testing.T, l demoLine, requests map[string]int) {
 		status = 200
 	}
 	switch {
-	case r.N != requests[a.Target], !strings.HasPrefix(r.Path, demoPaths[a.Target]), r.Stream != (l.Call == 3):
+	case r.N != requests[a.Target], !strings.HasPrefix(r.Path, demoPaths[a.Target]), r.Stream != (l.Call == 3 || l.Call == 7): // the last is watched
 		t.Errorf("call %d, %s: it is request %d, want %d: %+v", l.Call, a.Target, r.N, requests[a.Target], r)
 	case r.Status != status, r.Gone != cut, cut && r.Status != 0:
 		t.Errorf("call %d, %s: the client has %d (cut: %t), the server %d (gone: %t)", l.Call, a.Target, status, cut, r.Status, r.Gone)
@@ -303,49 +374,63 @@ func TestDemoNoticesWhatIsNotAsPromised(t *testing.T) {
 	t.Parallel()
 	const limit = time.Second
 	epoch := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
-	good := func() (*outcomeOf, []simazure.Request) {
+	good := func() *outcomeOf {
 		o := &outcomeOf{resp: &llm.Response{Usage: llm.Usage{Output: 38}}, took: 910 * ms}
 		o.trail = trailOf(
 			llm.Attempt{Target: "azure", Took: 500 * ms, Kind: llm.ErrTimeout, Bound: llm.BoundAttempt},
 			llm.Attempt{Target: "bedrock", Took: 10 * ms, Kind: llm.ErrRateLimited, Status: 429},
 			llm.Attempt{Target: "vertex", Took: 400 * ms},
 		)
-		return o, []simazure.Request{
+		o.logs = []cloud.Request{
 			{N: 1, Took: 500 * ms, Gone: true},
 			{N: 1, Time: 500 * ms, Took: 9 * ms, Status: 429},
 			{N: 1, Time: 510 * ms, Took: 399 * ms, Status: 200},
 		}
+		return o
 	}
 	tests := []struct {
 		name string
-		bend func(*outcomeOf, []simazure.Request)
+		bend func(*outcomeOf, *fallback.Status)
 		want string // the fault; "": none
 		late int
 	}{
-		{"as promised", func(*outcomeOf, []simazure.Request) {}, "", 0},
-		{"late within the slack", func(o *outcomeOf, _ []simazure.Request) { o.took = limit + slack }, "", 0},
-		{"an overrun", func(o *outcomeOf, _ []simazure.Request) { o.took = limit + 600*ms }, "ran 0.60 s past its limit of 1.00 s", 1},
-		{"no answer", func(o *outcomeOf, _ []simazure.Request) {
+		{"as promised", func(*outcomeOf, *fallback.Status) {}, "", 0},
+		{"late within the slack", func(o *outcomeOf, _ *fallback.Status) { o.took = limit + slack }, "", 0},
+		{"an overrun", func(o *outcomeOf, _ *fallback.Status) { o.took = limit + 600*ms }, "ran 0.60 s past its limit of 1.00 s", 1},
+		{"no answer", func(o *outcomeOf, _ *fallback.Status) {
 			o.resp, o.err = nil, &llm.Error{Kind: llm.ErrUnavailable}
 		}, "ended with unavailable instead of an answer", 0},
-		{"another status", func(_ *outcomeOf, r []simazure.Request) { r[1].Status = 503 }, "is told in two ways: bedrock: the client tells of status 429, the server of 503", 0},
-		{"an answer that the server did not give", func(_ *outcomeOf, r []simazure.Request) { r[2].Status = 0 }, "is told in two ways: vertex: the client tells of status 200, the server of 0", 0},
-		{"a cut that the server did not see", func(_ *outcomeOf, r []simazure.Request) { r[0].Gone = false }, "is told in two ways: azure: cut by the client: true, seen by the server: false", 0},
-		{"a client that left by itself", func(_ *outcomeOf, r []simazure.Request) { r[2].Gone = true }, "is told in two ways: vertex: cut by the client: false, seen by the server: true", 0},
-		{"another time", func(_ *outcomeOf, r []simazure.Request) { r[2].Took = 900 * ms }, "is told in two ways: vertex: the client waited 0.40 s, the server worked 0.90 s", 0},
-		{"another order", func(_ *outcomeOf, r []simazure.Request) { r[2].Time = 0 }, "is told in two ways: vertex: the client began at 0.51 s, the server at 0.00 s", 0},
+		{"another status", func(o *outcomeOf, _ *fallback.Status) { o.logs[1].Status = 503 }, "is told in two ways: bedrock: the client tells of status 429, the server of 503", 0},
+		{"an answer that the server did not give", func(o *outcomeOf, _ *fallback.Status) { o.logs[2].Status = 0 }, "is told in two ways: vertex: the client tells of status 200, the server of 0", 0},
+		{"a cut that the server did not see", func(o *outcomeOf, _ *fallback.Status) { o.logs[0].Gone = false }, "is told in two ways: azure: cut by the client: true, seen by the server: false", 0},
+		{"a client that left by itself", func(o *outcomeOf, _ *fallback.Status) { o.logs[2].Gone = true }, "is told in two ways: vertex: cut by the client: false, seen by the server: true", 0},
+		{"another time", func(o *outcomeOf, _ *fallback.Status) { o.logs[2].Took = 900 * ms }, "is told in two ways: vertex: the client waited 0.40 s, the server worked 0.90 s", 0},
+		{"another order", func(o *outcomeOf, _ *fallback.Status) { o.logs[2].Time = 0 }, "is told in two ways: vertex: the client began at 0.51 s, the server at 0.00 s", 0},
+		{"a target that was not left alone", func(o *outcomeOf, _ *fallback.Status) {
+			o.skipped = []llm.Skip{{Target: "bedrock", Why: llm.SkipCooling}}
+			o.trail, o.logs = slices.Delete(o.trail, 1, 2), slices.Delete(o.logs, 1, 2)
+		}, "went azure timeout, bedrock cooling, vertex answered instead of azure timeout, bedrock rate_limited, vertex answered", 0},
+		{"another state of the breaker", func(_ *outcomeOf, azure *fallback.Status) {
+			azure.State, azure.Score = breaker.Open, 3
+		}, "leaves azure's breaker open at 3 instead of closed at 0.5", 0},
 	}
 	for _, tt := range tests {
 		for _, asJSON := range []bool{false, true} {
 			var out bytes.Buffer
 			d := &demonstration{app: &app{stdout: &out}, json: asJSON, start: epoch, table: map[string]*tally{}}
-			c := demoCall{request: &llm.Request{}, limit: limit, verdict: func(*outcomeOf) string { return "well done" }}
-			o, logs := good()
-			tt.bend(o, logs)
-			if err := d.judge(7, c, o, logs); err != nil {
+			c := demoCall{
+				request: &llm.Request{}, limit: limit, breaker: "closed at 0.5",
+				rows:    []string{"azure timeout", "bedrock rate_limited", "vertex answered"},
+				verdict: func(*demonstration, *outcomeOf) string { return "well done" },
+			}
+			at := &side{accounts: []*simulated{{name: "azure"}, {name: "bedrock"}, {name: "vertex"}}, counted: true}
+			azure, bent := fallback.Status{Target: "azure", State: breaker.Closed, Score: 0.5}, good()
+			tt.bend(bent, &azure)
+			targets := []fallback.Status{azure}
+			if err := d.judge(7, c, at, targets, []*outcomeOf{good(), bent}); err != nil {
 				t.Fatal(err)
 			}
-			err := d.close()
+			err := d.close(targets)
 			if tt.want == "" {
 				if err != nil || !asJSON && !strings.Contains(out.String(), "well done") {
 					t.Errorf("%s: %v\n%s", tt.name, err, out.String())

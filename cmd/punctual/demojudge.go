@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -30,7 +33,7 @@ func mismatch(a *llm.Attempt, r *cloud.Request, epoch time.Time) string {
 }
 
 // count adds a call to the closing table and returns what was not as promised.
-func (d *demonstration) count(c demoCall, o *outcomeOf, logs []cloud.Request) (faults []string) {
+func (d *demonstration) count(c demoCall, at *side, o *outcomeOf) (faults []string) {
 	d.calls++
 	switch kind := llm.KindOf(errorOrNil(o.err)); {
 	case kind != c.want:
@@ -44,13 +47,40 @@ func (d *demonstration) count(c demoCall, o *outcomeOf, logs []cloud.Request) (f
 		d.late++
 		faults = append(faults, fmt.Sprintf("ran %s past its limit of %s", span(over), span(c.limit)))
 	}
+	if got := o.rowWords(at.names()); !slices.Equal(got, c.rows) {
+		faults = append(faults, fmt.Sprintf("went %s instead of %s", strings.Join(got, ", "), strings.Join(c.rows, ", ")))
+	}
 	for i := range o.trail {
-		if words := mismatch(&o.trail[i], &logs[i], d.start); words != "" {
+		if words := mismatch(&o.trail[i], &o.logs[i], d.start); words != "" {
 			faults = append(faults, "is told in two ways: "+words)
 		}
-		d.tally(&o.trail[i])
+		if at.counted {
+			d.tally(&o.trail[i])
+		}
 	}
 	return faults
+}
+
+// rowWords are target and outcome of each row of the timeline.
+func (o *outcomeOf) rowWords(order []string) []string {
+	t := timeline{attempts: o.trail, skipped: o.skipped, order: order}
+	var words []string
+	for _, r := range t.rows() {
+		switch {
+		case r.skip != nil:
+			words = append(words, r.skip.Target+" "+string(r.skip.Why))
+		case r.attempt.Kind == "":
+			words = append(words, r.attempt.Target+" answered")
+		default:
+			words = append(words, r.attempt.Target+" "+string(r.attempt.Kind))
+		}
+	}
+	return words
+}
+
+// breakerWords are the state and the score of a breaker, for example "closed at 0.5".
+func breakerWords(s *fallback.Status) string {
+	return fmt.Sprintf("%s at %v", string(s.State), s.Score)
 }
 
 func errorOrNil(e *llm.Error) error {
@@ -67,12 +97,14 @@ func orAnswered(k llm.Kind) string {
 	return string(k)
 }
 
+// tally counts the attempts on one target.
+type tally struct{ attempts, answered, timeout, limited, unavailable int }
+
 func (d *demonstration) tally(a *llm.Attempt) {
 	t := d.table[a.Target]
 	if t == nil {
 		t = &tally{}
 		d.table[a.Target] = t
-		d.names = append(d.names, a.Target)
 	}
 	t.attempts++
 	switch a.Kind {
@@ -82,7 +114,8 @@ func (d *demonstration) tally(a *llm.Attempt) {
 		t.timeout++
 	case llm.ErrRateLimited:
 		t.limited++
-	default:
-		t.other++
+	case llm.ErrUnavailable:
+		t.unavailable++
+	default: // a fault of the demo, and told as one
 	}
 }

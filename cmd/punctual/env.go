@@ -126,7 +126,7 @@ func vertexTarget(name string, o *vertex.Options) (*fallback.Target, error) {
 }
 
 func promptTarget(name string, g llm.Generator, model llm.ModelRef) *fallback.Target {
-	return &fallback.Target{Name: name, Generator: g, Model: model, Prompt: true}
+	return &fallback.Target{Name: name, Generator: g, Model: model, Prompt: true, Can: llm.Capabilities{Streams: true}}
 }
 
 // variablesOf names the variables that a target of the environment was made from.

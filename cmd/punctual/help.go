@@ -26,10 +26,11 @@ Examples:
 
 const demoHelp = `punctual demo: three simulated clouds, over their real wire protocols
 
-Azure OpenAI hangs, AWS Bedrock throttles, Google Vertex answers. Triage,
-orchestration and generation run through the full stack, with limits of 1/20 of
-the defaults. Under each attempt stands what the server's own log says of it.
-Exit status 1 if any limit was overrun: it is a self-test, too.
+Azure OpenAI hangs, AWS Bedrock throttles, Google Vertex answers. Nine calls
+run through the full stack, with limits of 1/20 of the defaults: hand-over,
+cool-down, breaker, retry and deadline. Under each attempt stands what the
+server's own log says of it. Exit status 1 if any limit was overrun or a target
+was not treated as the text says: it is a self-test, too.
 
 Flags:
   -json        one JSON object for each attempt and call instead of text

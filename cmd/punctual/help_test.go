@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/llmtest"
 	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 )
 
@@ -62,7 +60,7 @@ func TestHelpFits(t *testing.T) {
 // TestOutputIsPlain: with and without a terminal, with and without NO_COLOR, no output has an escape code.
 func TestOutputIsPlain(t *testing.T) {
 	t.Parallel()
-	_, env := account(t, &simazure.Options{Script: turns(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited}))})
+	_, env := account(t, &simazure.Options{Key: "another"}) // a failure that is not tried again
 	for _, args := range [][]string{{"help"}, {"version"}, {"generate", "x"}, {"generate", "-demo", "x"}, {"frob"}, {"sim", "-fault", "x"}} {
 		var before string
 		for _, noColor := range []string{"", "1"} {

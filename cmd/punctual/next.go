@@ -21,7 +21,11 @@ func next(e *llm.Error) []string {
 			lines = appendNew(lines, seen, nextFor(a.Kind, a.Target, a.Bound, &llm.Error{Kind: a.Kind}))
 		}
 	}
-	return appendNew(lines, seen, nextFor(e.Kind, e.Target, e.Bound, e))
+	lines = appendNew(lines, seen, nextFor(e.Kind, e.Target, e.Bound, e))
+	if e.Stopped == llm.StopDeadline && e.Bound == "" && e.Kind != llm.ErrCanceled {
+		lines = appendNew(lines, seen, "there was no time to wait and try again: a longer -deadline leaves some")
+	}
+	return lines
 }
 
 func appendNew(lines []string, seen map[string]bool, line string) []string {

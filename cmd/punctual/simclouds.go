@@ -29,7 +29,8 @@ type simClouds struct {
 type simCloud struct {
 	handler http.Handler
 	close   func()
-	numbers []int
+	arrived int
+	numbers map[int]int // of those that have not ended
 }
 
 func (c *simCloud) serve(s interface {
@@ -37,21 +38,24 @@ func (c *simCloud) serve(s interface {
 	Close()
 },
 ) {
-	c.handler, c.close = s.Handler(), s.Close
+	c.handler, c.close, c.numbers = s.Handler(), s.Close, map[int]int{}
 }
+
+// keptRequests bounds what a cloud remembers: nobody reads it here, and sim may run for days.
+const keptRequests = 1
 
 // newSimClouds answers every request with turn. A nil log is none.
 func newSimClouds(turn cloud.Turn, log io.Writer) *simClouds {
 	s := &simClouds{azure: &simCloud{}, bedrock: &simCloud{}, vertex: &simCloud{}, log: log}
 	epoch, script := time.Now(), []cloud.Turn{turn}
 	s.azure.serve(simazure.New(&simazure.Options{
-		Script: script, Improvise: true, Epoch: epoch, OnRequest: s.note(s.azure),
+		Script: script, Improvise: true, Epoch: epoch, Keep: keptRequests, OnRequest: s.note(s.azure),
 	}))
 	s.bedrock.serve(simbedrock.New(&simbedrock.Options{
-		Script: script, Improvise: true, Epoch: epoch, OnRequest: s.note(s.bedrock),
+		Script: script, Improvise: true, Epoch: epoch, Keep: keptRequests, OnRequest: s.note(s.bedrock),
 	}))
 	s.vertex.serve(simvertex.New(&simvertex.Options{
-		Next: overRPC(turn), Improvise: true, Epoch: epoch, OnRequest: s.note(s.vertex),
+		Next: overRPC(turn), Improvise: true, Epoch: epoch, Keep: keptRequests, OnRequest: s.note(s.vertex),
 	}))
 	return s
 }
@@ -72,7 +76,10 @@ func (s *simClouds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := s.route(r)
 	s.mu.Lock()
 	s.requests++
-	c.numbers = append(c.numbers, s.requests)
+	c.arrived++
+	if s.log != nil {
+		c.numbers[c.arrived] = s.requests
+	}
 	s.mu.Unlock()
 	c.handler.ServeHTTP(w, r)
 }
@@ -110,7 +117,9 @@ func (s *simClouds) note(c *simCloud) func(cloud.Request) {
 	return func(r cloud.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		r.N = c.numbers[r.N-1]
+		n := r.N
+		r.N = c.numbers[n]
+		delete(c.numbers, n)
 		fmt.Fprintf(s.log, "sim: %s %s: %s\n", r.Method, r.Path, serverWords(r))
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 type timeline struct {
 	attempts []llm.Attempt
 	skipped  []llm.Skip
+	order    []string           // of the targets: a skipped one stands before those behind it; nil: at the end
 	answered string             // the outcome of the attempt that answered; "": "answered"
 	length   time.Duration      // what the whole bar stands for; 0: from the first attempt to the end of the last
 	width    int                // columns of a row; 0 is 80
@@ -38,6 +40,7 @@ const (
 type row struct {
 	name, took, outcome string
 	attempt             *llm.Attempt // nil: passed over
+	skip                *llm.Skip    // nil: an attempt
 	index               int
 }
 
@@ -75,18 +78,32 @@ func (t *timeline) rows() []row {
 		answered = "answered"
 	}
 	rows := make([]row, 0, len(t.attempts)+len(t.skipped))
+	skipped := t.skipped
 	for i := range t.attempts {
 		a := &t.attempts[i]
+		for len(skipped) > 0 && t.before(skipped[0].Target, a.Target) {
+			rows, skipped = append(rows, skipRow(&skipped[0])), skipped[1:]
+		}
 		took := span(a.Took)
 		if a.NotSent {
 			took = "-"
 		}
-		rows = append(rows, row{shorten(a.Target, maxName), took, outcome(a, answered), a, i})
+		rows = append(rows, row{shorten(a.Target, maxName), took, outcome(a, answered), a, nil, i})
 	}
-	for _, s := range t.skipped {
-		rows = append(rows, row{shorten(s.Target, maxName), "-", skipWord(s), nil, -1})
+	for i := range skipped {
+		rows = append(rows, skipRow(&skipped[i]))
 	}
 	return rows
+}
+
+func skipRow(s *llm.Skip) row {
+	return row{shorten(s.Target, maxName), "-", skipWord(*s), nil, s, -1}
+}
+
+// before reports whether target a is known to come before target b.
+func (t *timeline) before(a, b string) bool {
+	i := slices.Index(t.order, a)
+	return i >= 0 && i < slices.Index(t.order, b)
 }
 
 // bar draws one attempt on the scale of the whole call. Every attempt has at least one cell.

@@ -38,9 +38,12 @@ type Log struct {
 	OnRequest func(Request)
 	// MaxBody bounds the body that is read; 0 is 64 MiB. A longer one is [ErrBodyTooLarge] for [Exchange.BodyErr].
 	MaxBody int64
+	// Keep bounds the requests that are kept: beyond it, the oldest that has ended goes. 0 keeps all.
+	Keep int
 
 	mu       sync.Mutex
-	requests []Request
+	requests []*Request
+	arrived  int
 	open     int           // requests that have not ended
 	changed  chan struct{} // closed and replaced when a request ends
 }
@@ -56,9 +59,9 @@ type Exchange struct {
 	Body    []byte
 	BodyErr error
 
-	log   *Log
-	index int
-	start time.Time
+	log     *Log
+	request *Request
+	start   time.Time
 }
 
 // Handler records each request and hands it to serve.
@@ -77,11 +80,12 @@ func (l *Log) begin(w http.ResponseWriter, r *http.Request) *Exchange {
 	if l.Epoch.IsZero() {
 		l.Epoch = x.start
 	}
-	x.index = len(l.requests)
-	l.requests = append(l.requests, Request{
-		N: x.index + 1, Time: x.start.Sub(l.Epoch), Proto: r.Proto, Method: r.Method,
+	l.arrived++
+	x.request = &Request{
+		N: l.arrived, Time: x.start.Sub(l.Epoch), Proto: r.Proto, Method: r.Method,
 		Path: r.URL.EscapedPath(), Query: maskQuery(r.URL.RawQuery), Header: maskHeader(r.Header), Open: true,
-	})
+	}
+	l.requests = append(l.requests, x.request)
 	l.open++
 	l.mu.Unlock()
 	x.readBody()
@@ -114,7 +118,7 @@ func (x *Exchange) SetStatus(status int) { x.update(func(r *Request) { r.Status 
 func (x *Exchange) Request() Request {
 	x.log.mu.Lock()
 	defer x.log.mu.Unlock()
-	return x.log.requests[x.index]
+	return *x.request
 }
 
 func (x *Exchange) left() { x.update(func(r *Request) { r.Gone = true }) }
@@ -122,7 +126,7 @@ func (x *Exchange) left() { x.update(func(r *Request) { r.Gone = true }) }
 func (x *Exchange) update(f func(*Request)) {
 	x.log.mu.Lock()
 	defer x.log.mu.Unlock()
-	f(&x.log.requests[x.index])
+	f(x.request)
 }
 
 // end runs the hook before it wakes those who wait.
@@ -135,24 +139,35 @@ func (x *Exchange) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
+	for l.Keep > 0 && len(l.requests) > l.Keep {
+		oldest := slices.IndexFunc(l.requests, func(r *Request) bool { return !r.Open })
+		if oldest < 0 {
+			break
+		}
+		l.requests = slices.Delete(l.requests, oldest, oldest+1)
+	}
 	if l.changed != nil {
 		close(l.changed)
 		l.changed = nil
 	}
 }
 
-// Requests returns all requests in order of arrival; those that are still being answered are Open. Header and
+// Requests returns all requests that are kept, in order of arrival; those that are still being answered are Open. Header and
 // Body are shared, and only to be read.
 func (l *Log) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.requests)
+	list := make([]Request, len(l.requests))
+	for i, r := range l.requests {
+		list[i] = *r
+	}
+	return list
 }
 
 // Wait returns when n requests have ended, or with the error of ctx. A server hears that its peer has left a
 // little after the peer knows, so wait before you read the log of an aborted call.
 func (l *Log) Wait(ctx context.Context, n int) error {
-	if l.wait(ctx.Done(), func() bool { return len(l.requests)-l.open >= n }) {
+	if l.wait(ctx.Done(), func() bool { return l.arrived-l.open >= n }) {
 		return nil
 	}
 	return ctx.Err()

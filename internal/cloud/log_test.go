@@ -97,3 +97,18 @@ func TestWaitGivesUpWithItsContext(t *testing.T) {
 		t.Errorf("Wait for nothing: %v", err)
 	}
 }
+
+func TestLogKeepsABoundedNumber(t *testing.T) {
+	t.Parallel()
+	for keep, want := range map[int]int{0: 9, 2: 2} {
+		l := &Log{Keep: keep}
+		h := l.Handler(func(x *Exchange) { x.SetStatus(200) })
+		for range 9 {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody))
+		}
+		got := l.Requests()
+		if err := l.Wait(t.Context(), 9); err != nil || len(got) != want || got[want-1].N != 9 || got[want-1].Status != 200 {
+			t.Errorf("keep %d: %d requests, %v", keep, len(got), err)
+		}
+	}
+}

@@ -20,6 +20,11 @@ func ListenConns(addr string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cloud: %w", err)
 	}
+	return ServeConns(l, h), nil
+}
+
+// ServeConns is [ListenConns] on a listener of the caller's, which the Server closes.
+func ServeConns(l net.Listener, h http.Handler) *Server {
 	s := &Server{URL: "http://" + l.Addr().String(), served: make(chan struct{})}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -38,7 +43,7 @@ func ListenConns(addr string, h http.Handler) (*Server, error) {
 		defer close(s.served)
 		_ = s.http.Serve(l)
 	}()
-	return s, nil
+	return s
 }
 
 // MustListenConns is ListenConns on a free port for tests; it panics where there is none.

@@ -2,9 +2,11 @@ package httpx
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 )
 
 // readRequestBody returns the body of req in memory and closes it. It is nil if
@@ -35,6 +37,9 @@ func readRequestBody(req *http.Request) ([]byte, error) {
 // repeats a request that hit a stale idle connection only if the body has a
 // GetBody, which smithy's have not. And only a reader of our own can tell
 // whether the request was sent.
+//
+// It gives out the body for one repeat at most. A stale connection is worth that; a peer that answers every request
+// of HTTP/2 with GOAWAY or REFUSED_STREAM would have it repeated for as long as the call may last.
 func shield(out *http.Request, body []byte, x *Exchange) {
 	out.TransferEncoding = nil // the length is known: nothing to chunk
 	out.ContentLength = int64(len(body))
@@ -44,13 +49,23 @@ func shield(out *http.Request, body []byte, x *Exchange) {
 		x.markSent()
 		return
 	}
-	out.GetBody = func() (io.ReadCloser, error) {
+	give := func() io.ReadCloser {
 		b := &sentBody{x: x}
 		b.bytes.Reset(body)
-		return b, nil
+		return b
 	}
-	out.Body, _ = out.GetBody()
+	var repeated atomic.Bool
+	out.GetBody = func() (io.ReadCloser, error) {
+		if repeated.Swap(true) {
+			return nil, errRefused
+		}
+		return give(), nil
+	}
+	out.Body = give()
 }
+
+// errRefused ends a request whose repeat was turned away as well.
+var errRefused = errors.New("httpx: the peer turned the request away twice")
 
 // sentBody is a request body that tells its exchange when it is read.
 //

@@ -100,15 +100,15 @@ func TestSDKThatClosesItsBodyEarlyDoesNotHarmTheTransport(t *testing.T) {
 	body := &closer{Reader: strings.NewReader("all of it")}
 	base := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 		_ = body.Close()
-		for range 2 { // the second time as for a replay
+		for i := range 2 { // the second time as for a replay
+			if i > 0 {
+				req.Body, _ = req.GetBody()
+			}
 			got, err := io.ReadAll(req.Body)
 			if string(got) != "all of it" || err != nil {
 				t.Errorf("transport read %q, %v", got, err)
 			}
 			_ = req.Body.Close()
-			if req.Body, err = req.GetBody(); err != nil {
-				t.Error(err)
-			}
 		}
 		return answer(200, text("")), nil
 	})}
@@ -116,6 +116,35 @@ func TestSDKThatClosesItsBodyEarlyDoesNotHarmTheTransport(t *testing.T) {
 	req.Body = body
 	if _, err := Client(base, Options{}).Do(req); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestABodyIsGivenOutForOneRepeat(t *testing.T) {
+	t.Parallel()
+	base := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		repeats := 0
+		for {
+			body, err := req.GetBody()
+			if err != nil {
+				if repeats != 1 {
+					t.Errorf("repeated %d times", repeats)
+				}
+				return nil, err
+			}
+			if got, err := io.ReadAll(body); string(got) != "{}" || err != nil {
+				t.Errorf("transport read %q, %v", got, err)
+			}
+			if repeats++; repeats > 9 {
+				return answer(200, text("")), nil
+			}
+		}
+	})}
+	c := Client(base, Options{})
+	for range 2 { // each request has its own
+		_, x, err := fetch(t.Context(), c, "http://host/", "{}")
+		if !errors.Is(err, errRefused) || !x.Sent() {
+			t.Errorf("%v, sent %v", err, x.Sent())
+		}
 	}
 }
 

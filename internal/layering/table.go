@@ -165,6 +165,7 @@ var Table = []Row{
 	{Path: "providers", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 	{Path: "llmtest/cases", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 	{Path: "integration", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
+	{Path: "integration/*", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 }
 
 // provider is the row of an adapter.

@@ -33,22 +33,25 @@ func countGoroutines(ctx context.Context, name string) *goroutines {
 }
 
 // settle waits until at most extra goroutines of the case are left and returns "", or the stacks of those
-// that stay.
+// that stay. A look stops the world and prints every goroutine of the process, so it looks ever more seldom.
 func (g *goroutines) settle(extra int) string {
 	end := time.NewTimer(settleTime)
 	defer end.Stop()
-	again := time.NewTicker(2 * time.Millisecond)
+	pause := time.Millisecond
+	again := time.NewTimer(pause)
 	defer again.Stop()
 	for {
-		n, stacks := g.count()
-		if n <= extra {
-			return ""
-		}
 		select {
 		case <-again.C:
 		case <-end.C:
+			_, stacks := g.count()
 			return stacks
 		}
+		if n, _ := g.count(); n <= extra {
+			return ""
+		}
+		pause *= 2
+		again.Reset(pause)
 	}
 }
 

@@ -3,6 +3,7 @@ package bedrock
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -150,6 +151,8 @@ func (p *Provider) session(ctx context.Context) (session, error) {
 		return s, &llm.Error{Kind: llm.ErrNotFound, Code: "no_region", NotSent: true, Err: &llm.FieldError{
 			Field: "region", Problem: "is set nowhere", Next: "set it, or AWS_REGION, or region in the profile",
 		}}
+	case !isHostLabel(s.region): // of a profile
+		return s, badRegion()
 	case s.token != "":
 		return s, nil
 	case s.cache == nil:
@@ -167,6 +170,20 @@ func (s *session) retrieve(ctx context.Context) (err error) {
 		return noCredentials(err)
 	case !s.credentials.HasKeys():
 		return noCredentials(nil)
+	}
+	return checkCredentials(&s.credentials)
+}
+
+// checkCredentials refuses what no header can carry: the network would seem to be at fault.
+func checkCredentials(c *aws.Credentials) error {
+	for _, part := range []struct{ field, value string }{
+		{"access_key_id", c.AccessKeyID}, {"secret_access_key", c.SecretAccessKey}, {"session_token", c.SessionToken},
+	} {
+		if strings.ContainsFunc(part.value, notGraphic) {
+			return &llm.Error{Kind: llm.ErrAuth, Code: "bad_credentials", NotSent: true, Err: &llm.FieldError{
+				Field: part.field, Problem: "has blanks, line ends or other characters that no key has", Next: "copy it again, without them",
+			}}
+		}
 	}
 	return nil
 }

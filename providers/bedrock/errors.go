@@ -44,6 +44,8 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 		e.Err = secret.Cause(err)
 		refine(e)
 		return a.fail(e)
+	case !a.wire.asked: // no matter of the network: it would be the same the next time
+		return a.fail(&llm.Error{Kind: llm.ErrUnsupported, Code: "sdk_refused", NotSent: true, Err: secret.Cause(err)})
 	}
 	return a.fail(&llm.Error{Kind: llm.ErrConnection, Code: httpx.ConnectionCode(err), NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
 }

@@ -83,8 +83,10 @@ func New(o *Options) (*Provider, error) {
 		return nil, llm.Invalid("model", "is empty", "give the id of a model or inference profile, or its ARN")
 	case strings.ContainsFunc(o.Model, notGraphic):
 		return nil, llm.Invalid("model", "has blanks or other characters that no id has", "copy it again, without them")
-	case strings.ContainsFunc(p.region, notHostByte):
-		return nil, llm.Invalid("region", "is no region", "write it as us-east-1")
+	case hasDotSegment(o.Model):
+		return nil, llm.Invalid("model", "has . or .. for a part, which would lead elsewhere in an address", "copy it again")
+	case p.region != "" && !isHostLabel(p.region):
+		return nil, badRegion()
 	case o.BearerToken != "" && o.Credentials != nil:
 		return nil, llm.Invalid("bearer_token", "is set together with credentials", "set one of the two")
 	}
@@ -170,6 +172,23 @@ func loopback(host string) bool {
 func notGraphic(r rune) bool { return r <= ' ' || r >= 0x7f }
 
 func notHostByte(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
+
+func hasDotSegment(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// isHostLabel reports whether a name can be a part of a host's, as a region is.
+func isHostLabel(name string) bool {
+	const most = 63
+	return name != "" && len(name) <= most && !strings.ContainsFunc(name, notHostByte) && name[0] != '-' && name[len(name)-1] != '-'
+}
+
+func badRegion() error { return llm.Invalid("region", "is no region", "write it as us-east-1") }
 
 // regionOf is the region as far as it is known without reading files.
 func regionOf(o *Options) string {

@@ -66,6 +66,7 @@ type wire struct {
 	body    []byte        // to send in place of the SDK's
 	reply   io.ReadCloser // nil until a 2xx response has come
 	length  int64         // of the reply; -1 unknown
+	asked   bool          // the SDK got as far as the transport
 }
 
 type wireKey struct{}
@@ -147,8 +148,12 @@ type doer struct{ client *http.Client }
 
 // Do sends a request of the SDK.
 func (d doer) Do(req *http.Request) (*http.Response, error) {
+	w := wireOf(req.Context())
+	if w != nil {
+		w.asked = true
+	}
 	resp, err := d.client.Do(req) //nolint:gosec // the address is the configured endpoint
-	if w := wireOf(req.Context()); err == nil && w != nil && resp.StatusCode >= 200 && resp.StatusCode < 300 {
+	if err == nil && w != nil && resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		w.reply, w.length = resp.Body, resp.ContentLength
 		resp.Body, resp.ContentLength = http.NoBody, 0
 	}

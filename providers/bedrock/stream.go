@@ -2,8 +2,11 @@ package bedrock
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"io"
 	"mime"
 	"time"
@@ -23,11 +26,18 @@ func (a *answer) stream() (*llm.Response, error) {
 	body := a.wire.reply
 	defer func() { _ = body.Close() }()
 	decoder, in := eventstream.NewDecoder(), bufio.NewReader(body) // the decoder reads by the byte
+	if e := a.instead(in); e != nil {
+		return a.fail(e)
+	}
 	end := bounds.Ending{HangUp: func() { _ = body.Close() }}
 	defer end.Pause()
 	var buf []byte
 	for frames := 0; ; frames++ {
-		message, err := decoder.Decode(in, buf[:0])
+		err := checkFrame(in)
+		var message eventstream.Message
+		if err == nil {
+			message, err = decoder.Decode(in, buf[:0])
+		}
 		end.Pause() // while the sink has the word
 		if err != nil {
 			return a.over(err, frames)
@@ -54,6 +64,50 @@ func (a *answer) stream() (*llm.Response, error) {
 		case a.finish != "":
 			end.Await(a.ctx)
 		}
+	}
+}
+
+// instead is the error of a body that is JSON where a stream should be. No frame begins as JSON does: it would have
+// more than 100 MiB.
+func (a *answer) instead(in *bufio.Reader) *llm.Error {
+	head, err := in.Peek(1)
+	if err != nil || !bytes.ContainsAny(head, "{ \t\r\n") {
+		return nil //nolint:nilerr // the decoder meets it again
+	}
+	var value json.RawMessage // one, since nothing has to come behind it
+	if json.NewDecoder(io.LimitReader(in, bounds.Answer)).Decode(&value) != nil {
+		return nil //nolint:nilerr // what is left is no stream either
+	}
+	if e := a.reported(value); e != nil {
+		return e
+	}
+	return &llm.Error{Kind: llm.ErrBadOutput, Code: "no_event_stream"}
+}
+
+// The bounds of a frame in bytes, which are the service's own. The decoder has none.
+const (
+	maxFrame   = 16 << 20
+	maxHeaders = 128 << 10
+	leastFrame = 16 // without headers and payload
+)
+
+var errFrame = errors.New("bedrock: a frame shorter than its parts")
+
+// checkFrame judges the lengths that the next frame announces, before anything of it is kept. What is no frame at all
+// is left to the decoder: it finds a wrong checksum.
+func checkFrame(in *bufio.Reader) error {
+	const lengths, prelude = 8, 12
+	head, err := in.Peek(prelude)
+	if err != nil || crc32.ChecksumIEEE(head[:lengths]) != binary.BigEndian.Uint32(head[lengths:]) {
+		return nil //nolint:nilerr // the decoder meets it again
+	}
+	switch frame, headers := binary.BigEndian.Uint32(head), binary.BigEndian.Uint32(head[4:]); {
+	case frame > maxFrame, headers > maxHeaders:
+		return bounds.TooLarge
+	case frame < headers+leastFrame:
+		return errFrame
+	default:
+		return nil
 	}
 }
 
@@ -195,6 +249,7 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 func (a *answer) over(err error, frames int) (*llm.Response, error) {
 	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: err}
 	_, checksum := errors.AsType[eventstream.ChecksumError](err)
+	over, isOver := errors.AsType[bounds.Over](err)
 	switch {
 	case a.finish != "":
 		return a.response()
@@ -202,6 +257,10 @@ func (a *answer) over(err error, frames int) (*llm.Response, error) {
 		return a.fail(ended(a.ctx, false))
 	case frames == 0 && !a.isEventStream():
 		e.Kind, e.Code = llm.ErrBadOutput, "no_event_stream"
+	case isOver:
+		e.Kind, e.Code = llm.ErrBadOutput, string(over)
+	case errors.Is(err, errFrame):
+		e.Kind, e.Code = llm.ErrBadOutput, "malformed_event"
 	case checksum:
 		e.Code = "stream_corrupt"
 	case errors.Is(err, io.EOF) && !a.wire.Cut():

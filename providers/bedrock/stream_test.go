@@ -134,7 +134,8 @@ func TestAnEmptyAnswerIsNone(t *testing.T) {
 		"an empty body":             {events(), llm.ErrInterrupted},
 		"an empty body of JSON":     {reply(200, ""), llm.ErrBadOutput},
 		"HTML":                      {reply(200, "<html>hello</html>", "Content-Type", "text/html"), llm.ErrBadOutput},
-		"JSON":                      {reply(200, `{"message":"hello"}`), llm.ErrBadOutput},
+		"JSON":                      {reply(200, `{"hello":"hello"}`), llm.ErrBadOutput},
+		"JSON with a message":       {reply(200, `{"message":"hello"}`), llm.ErrUnavailable}, // as of a whole answer
 		"an answer without content": {events(begin(), stop("end_turn"), metadata()), llm.ErrBadOutput},
 	} {
 		_, resp, err := stream(t, serve(t, c.handle).provider(t), hello())

@@ -126,6 +126,15 @@ func (a *answer) unreadable(err error, empty bool) (*llm.Response, error) {
 
 // notAnswer is for JSON that is no answer: an error inside a 200, or nothing we know.
 func (a *answer) notAnswer(text []byte) (*llm.Response, error) {
+	e := a.reported(text)
+	if e == nil {
+		e = &llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer"}
+	}
+	return a.fail(e)
+}
+
+// reported is the error that JSON inside a 200 tells of, nil if it is none.
+func (a *answer) reported(text []byte) *llm.Error {
 	var known struct {
 		Type    string `json:"__type"`
 		Message string
@@ -133,9 +142,9 @@ func (a *answer) notAnswer(text []byte) (*llm.Response, error) {
 	}
 	_ = tolerate(json.Unmarshal(text, &known)) // it is JSON
 	if known.Type == "" && known.Message == "" && len(known.Error) == 0 {
-		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: "empty_answer"})
+		return nil
 	}
 	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), bounds.Head(text))
 	refine(e)
-	return a.fail(e)
+	return e
 }

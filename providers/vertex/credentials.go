@@ -68,36 +68,66 @@ func (d *defaultCredentials) token(ctx context.Context) (credential, error) {
 	return credential{token: token.Value, quotaProject: quota}, nil
 }
 
+// asking is one call of the source. All calls that need it while it lasts share it: a source that hangs holds one
+// goroutine, not one for each of them.
+type asking struct {
+	ctx  context.Context //nolint:containedctx // of the call that began it
+	over chan struct{}
+
+	// These are for reading when it is over.
+	credential credential
+	err        error
+	panicked   any
+	done       bool
+}
+
+// ask joins the call of the source that is on its way, or begins one.
+func (p *Provider) ask(ctx context.Context) *asking {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asking == nil {
+		p.asking = &asking{ctx: ctx, over: make(chan struct{})}
+		go p.run(p.asking)
+	}
+	return p.asking
+}
+
+func (p *Provider) run(a *asking) {
+	defer func() {
+		if !a.done {
+			a.panicked = recover()
+		}
+		p.mu.Lock()
+		p.asking = nil
+		p.mu.Unlock()
+		close(a.over)
+	}()
+	a.credential, a.err = p.credentials(a.ctx)
+	a.done = true
+}
+
 // credential asks the source, if there is one. A source that does not obey its context is left behind, on a
 // goroutine of its own, when the context ends.
 func (p *Provider) credential(ctx context.Context) (credential, error) {
 	if p.credentials == nil {
 		return credential{}, nil
 	}
-	type result struct {
-		credential credential
-		err        error
-		panicked   any
-		done       bool
+	for {
+		r := p.ask(ctx)
+		select {
+		case <-r.over:
+		case <-ctx.Done():
+			return credential{}, ended(ctx, true)
+		}
+		if r.err != nil && r.ctx.Err() != nil && ctx.Err() == nil {
+			continue // it ended with the call that began it
+		}
+		return r.result(ctx)
 	}
-	got := make(chan result, 1)
-	go func() {
-		var r result
-		defer func() {
-			if !r.done {
-				r.panicked = recover()
-			}
-			got <- r
-		}()
-		r.credential, r.err = p.credentials(ctx)
-		r.done = true
-	}()
-	var r result
-	select {
-	case r = <-got:
-	case <-ctx.Done():
-		return credential{}, ended(ctx, true)
-	}
+}
+
+// result is what the source gave, as far as it is fit to be sent.
+func (r *asking) result(ctx context.Context) (credential, error) {
 	switch {
 	case !r.done && r.panicked != nil:
 		panic(r.panicked) // the caller's code, so the caller's panic
@@ -115,8 +145,10 @@ func (p *Provider) credential(ctx context.Context) (credential, error) {
 
 // noToken is the error of a source that gave none.
 func noToken(err error) error {
-	if e, ok := err.(*llm.Error); ok && e.Kind == llm.ErrAuth { //nolint:errorlint // of defaultCredentials, not wrapped
-		return e
+	if e, ok := err.(*llm.Error); ok && e.Kind == llm.ErrAuth { //nolint:errorlint // not wrapped
+		own := *e // it may be the caller's, who gives it to others too
+		own.NotSent = true
+		return &own
 	}
 	return &llm.Error{Kind: llm.ErrAuth, Code: "no_token", NotSent: true, Err: err}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -150,5 +151,124 @@ func TestApplicationDefaultCredentials(t *testing.T) {
 	got := s.last(t).header
 	if got.Get("Authorization") != "Bearer adc" || !slices.Equal(got.Values("X-Goog-User-Project"), []string{"quota"}) || asked.Load() != 1 {
 		t.Errorf("%v, %d tokens", got, asked.Load())
+	}
+}
+
+func TestAnErrorOfTheSourceIsNotChanged(t *testing.T) {
+	t.Parallel()
+	mine := errors.New("mine")
+	theirs := &llm.Error{Kind: llm.ErrAuth, Code: "theirs", Err: mine}
+	s := serve(t, reply(200, ok))
+	var calls sync.WaitGroup
+	for _, name := range []string{"gemini-2.5-flash", "gemini-2.5-pro"} {
+		p := s.provider(t, model(name), tokens(func(context.Context) (string, error) { return "", theirs }))
+		for range 8 {
+			calls.Go(func() {
+				_, err := p.Generate(t.Context(), hello(), nil)
+				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.ErrAuth || e.Code != "theirs" || !e.NotSent || e.Model.Model != name || !errors.Is(err, mine) {
+					t.Errorf("%s: %+v", name, err)
+				}
+			})
+		}
+	}
+	calls.Wait()
+	if theirs.NotSent || theirs.Model != (llm.ModelRef{}) {
+		t.Errorf("became %+v", *theirs)
+	}
+}
+
+func TestASourceThatHangsHoldsOneGoroutine(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	var asked atomic.Int32
+	s := serve(t, reply(200, ok))
+	p := s.provider(t, tokens(func(context.Context) (string, error) {
+		asked.Add(1)
+		<-release
+		return "t", nil
+	}))
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		_, err := p.Generate(ctx, hello(), nil)
+		if e := failed(t, err, llm.ErrDeadlineExceeded); !e.NotSent {
+			t.Errorf("%+v", e)
+		}
+		cancel()
+	}
+	var calls sync.WaitGroup
+	for range 20 { // they wait for what the first call began
+		calls.Go(func() {
+			if _, err := unary(t, p, hello()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the source was called %d times", n)
+	}
+	close(release)
+	calls.Wait()
+}
+
+// TestACallIsNotEndedByTheContextOfAnother: that a source obeys.
+func TestACallIsNotEndedByTheContextOfAnother(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	var asked atomic.Int32
+	s := serve(t, reply(200, ok))
+	p := s.provider(t, tokens(func(ctx context.Context) (string, error) {
+		if asked.Add(1) > 1 {
+			return "t", nil
+		}
+		close(begun)
+		<-ctx.Done()
+		return "", ctx.Err()
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_, err := p.Generate(ctx, hello(), nil)
+		if llm.KindOf(err) != llm.ErrCanceled {
+			t.Errorf("the first: %v", err)
+		}
+	})
+	<-begun
+	calls.Go(func() {
+		if _, err := unary(t, p, hello()); err != nil {
+			t.Errorf("the second: %+v", err)
+		}
+	})
+	cancel()
+	calls.Wait()
+	if asked.Load() != 2 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+func TestAPanicOfTheSourceIsOfAllThatWait(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	s := serve(t, reply(200, ok))
+	p := s.provider(t, tokens(func(context.Context) (string, error) {
+		if asked.Add(1) > 1 {
+			return "t", nil
+		}
+		panic("mine")
+	}))
+	var calls sync.WaitGroup
+	var panics atomic.Int32
+	for range 4 {
+		calls.Go(func() {
+			defer func() {
+				if got := recover(); got == "mine" {
+					panics.Add(1)
+				}
+			}()
+			_, _ = p.Generate(t.Context(), hello(), nil)
+		})
+	}
+	calls.Wait()
+	if _, err := unary(t, p, hello()); panics.Load() == 0 || err != nil { // a panic is not for ever
+		t.Errorf("%d panics, then %v", panics.Load(), err)
 	}
 }

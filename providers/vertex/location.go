@@ -74,17 +74,26 @@ func googleBase(s *gemini.Settings) string {
 // checkNames refuses what would end up somewhere else in an address.
 func checkNames(s *gemini.Settings) error {
 	switch {
-	case !isWord(s.Project, ":."):
+	case !isWord(s.Project, ":.") || hasDotSegment(s.Project):
 		return llm.Invalid("project", "is no id of a project", "give the id, such as my-project-123")
 	case !isWord(s.Location, ""):
 		return llm.Invalid("location", "is no location", `give a region such as europe-west4, "us", "eu" or "global"`)
 	case s.Model == "":
 		return llm.Invalid("model", "is empty", "give a name such as gemini-2.5-flash")
-	case !isWord(s.Model, "/.@:") || strings.Contains(s.Model, "..") || strings.HasPrefix(s.Model, "/"):
+	case !isWord(s.Model, "/.@:") || strings.Contains(s.Model, "..") || hasDotSegment(s.Model) || strings.HasPrefix(s.Model, "/"):
 		return llm.Invalid("model", "is no name of a model", "give a name such as gemini-2.5-flash, or projects/…/endpoints/…")
 	default:
 		return nil
 	}
+}
+
+func hasDotSegment(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // isWord reports whether name has nothing but letters, digits, - and _, and what is in more.

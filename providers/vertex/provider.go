@@ -3,6 +3,7 @@ package vertex
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/internal/secret"
@@ -20,6 +21,9 @@ type Provider struct {
 	prefix      string // of resources of the project and location
 	family      string // of the model, for signatures
 	parameters  members
+
+	mu     sync.Mutex
+	asking *asking // the call of the source that is on its way, or nil
 }
 
 // Close closes connections that no call uses, unless they belong to a client that was given in the options.

@@ -49,8 +49,12 @@ func (p *Provider) encode(req *llm.Request) (*encoded, error) {
 		return nil, err
 	}
 	e.thinking()
-	e.tools()
-	e.output()
+	if err := e.tools(); err != nil {
+		return nil, err
+	}
+	if err := e.output(); err != nil {
+		return nil, err
+	}
 	e.labels(extra)
 	if req.System != "" {
 		e.body.SystemInstruction = &content{Role: "user", Parts: []any{part{Text: &req.System}}}
@@ -133,15 +137,19 @@ func (e *encoder) sampling() error {
 	}
 }
 
-func (e *encoder) tools() {
+func (e *encoder) tools() error {
 	r := e.req
 	if len(r.Tools) > 0 {
 		list := make([]functionDeclaration, len(r.Tools))
 		for i := range r.Tools {
 			t := &r.Tools[i]
+			parameters, err := e.schema(t.Parameters, "tools["+strconv.Itoa(i)+"].parameters")
+			if err != nil {
+				return err
+			}
 			list[i] = functionDeclaration{
 				Name: e.names.wire(t.Name), Description: t.Description,
-				Parameters: e.schema(t.Parameters, "tools["+strconv.Itoa(i)+"].parameters"),
+				Parameters: parameters,
 			}
 		}
 		e.body.Tools = []tools{{FunctionDeclarations: list}}
@@ -162,15 +170,17 @@ func (e *encoder) tools() {
 	if r.ToolChoice.Single && len(r.Tools) > 0 {
 		e.warn("dropped", "tool_choice.single", "the wire has no setting against several calls at once")
 	}
+	return nil
 }
 
-func (e *encoder) output() {
+func (e *encoder) output() (err error) {
 	s := e.req.Output
 	if s == nil {
-		return
+		return nil
 	}
 	e.config.ResponseMIMEType = "application/json"
-	e.config.ResponseJSONSchema = e.schema(s.JSON, "output.json")
+	e.config.ResponseJSONSchema, err = e.schema(s.JSON, "output.json")
+	return err
 }
 
 // maxLabels is how many labels a request may have.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"github.com/punctual-llm/punctual/llm"
 )
 
 // Keywords of JSON Schema that Gemini does not know. Those that only describe go without a word; those that demand
@@ -14,114 +16,146 @@ var (
 	demandKeywords = []string{"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "propertyNames"}
 )
 
+// maxNesting is how many levels of JSON a schema may have: the service reads no more.
+const maxNesting = 100
+
 // schema returns raw without the keywords that the service does not know. What has none goes as it is.
-func (e *encoder) schema(raw json.RawMessage, field string) json.RawMessage {
+func (e *encoder) schema(raw json.RawMessage, field string) (json.RawMessage, error) {
 	if len(raw) == 0 {
-		return nil
+		return nil, nil
 	}
-	s := schemaFilter{}
-	out := s.schema(raw)
-	if s.dropped {
-		e.warnOnce("dropped", field, "keywords that Gemini does not know were left out")
+	if nesting(raw) > maxNesting {
+		return nil, llm.Unsupported(field, "nests more than 100 levels deep", "use a flatter schema, or $defs and $ref")
 	}
-	if !s.changed {
-		return raw
-	}
-	return out
-}
-
-type schemaFilter struct{ changed, dropped bool }
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// schema filters one schema. The order of the members stays: the model writes properties in it.
-func (s *schemaFilter) schema(raw json.RawMessage) json.RawMessage {
-	list, ok := ordered(raw)
-	if !ok {
-		return raw
-	}
-	kept := list[:0]
-	for _, m := range list {
-		switch {
-		case slices.Contains(silentKeywords, m.name):
-			s.changed = true
-			continue
-		case slices.Contains(demandKeywords, m.name):
-			s.changed, s.dropped = true, true
-			continue
-		case m.name == "const":
-			s.changed = true
-			m = member{"enum", slices.Concat([]byte("["), m.value, []byte("]"))}
-		case slices.Contains([]string{"properties", "$defs", "definitions"}, m.name):
-			m.value = s.all(m.value)
-		case slices.Contains([]string{"items", "additionalProperties"}, m.name):
-			m.value = s.schema(m.value)
-		case slices.Contains([]string{"anyOf", "oneOf", "allOf", "prefixItems"}, m.name):
-			m.value = s.list(m.value)
+	s := schemaFilter{raw: raw, dec: json.NewDecoder(bytes.NewReader(raw))}
+	if s.schema() == nil && s.changed {
+		if s.dropped {
+			e.warnOnce("dropped", field, "keywords that Gemini does not know were left out")
 		}
-		kept = append(kept, m)
+		return s.out, nil
 	}
-	return object(kept)
+	return raw, nil
 }
 
-// all filters an object of schemas.
-func (s *schemaFilter) all(raw json.RawMessage) json.RawMessage {
-	list, ok := ordered(raw)
-	if !ok {
-		return raw
-	}
-	for i := range list {
-		list[i].value = s.schema(list[i].value)
-	}
-	return object(list)
-}
-
-// list filters a list of schemas.
-func (s *schemaFilter) list(raw json.RawMessage) json.RawMessage {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || list == nil {
-		return raw
-	}
-	for i := range list {
-		list[i] = s.schema(list[i])
-	}
-	out, _ := json.Marshal(list) // they were read as JSON
-	return out
-}
-
-// ordered reads the members of an object in their order.
-func ordered(raw json.RawMessage) ([]member, bool) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, false
-	}
-	var list []member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, false
+// nesting is the number of levels of objects and lists in raw.
+func nesting(raw []byte) int {
+	deepest, depth, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}', c == ']':
+			depth--
 		}
-		m := member{}
-		m.name, _ = name.(string)
-		if dec.Decode(&m.value) != nil {
-			return nil, false
-		}
-		list = append(list, m)
 	}
-	return list, true
+	return deepest
 }
 
-func object(list []member) json.RawMessage {
-	out := []byte("{")
-	for i, m := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		name, _ := json.Marshal(m.name) // a string has no way to fail
-		out = append(append(append(out, name...), ':'), m.value...)
+// schemaFilter copies a schema from dec to out in one pass: nothing is read again for the levels above it. The order
+// of the members stays: the model writes properties in it.
+type schemaFilter struct {
+	raw              []byte
+	dec              *json.Decoder
+	out              []byte
+	changed, dropped bool
+}
+
+// schema copies one schema.
+func (s *schemaFilter) schema() error { return s.each('{', s.keyword) }
+
+// keyword copies one member of a schema.
+func (s *schemaFilter) keyword(name string) error {
+	switch name {
+	case "const":
+		s.changed = true
+		s.begin("enum")
+		s.out = append(s.out, '[')
+		err := s.value()
+		s.out = append(s.out, ']')
+		return err
+	case "properties", "$defs", "definitions":
+		s.begin(name)
+		return s.each('{', s.property)
+	case "items", "additionalProperties":
+		s.begin(name)
+		return s.schema()
+	case "anyOf", "oneOf", "allOf", "prefixItems":
+		s.begin(name)
+		return s.each('[', s.element)
 	}
-	return append(out, '}')
+	demands := slices.Contains(demandKeywords, name)
+	if demands || slices.Contains(silentKeywords, name) {
+		s.changed, s.dropped = true, s.dropped || demands
+		var left json.RawMessage
+		return s.dec.Decode(&left)
+	}
+	s.begin(name)
+	return s.value()
+}
+
+// property copies one member of an object of schemas.
+func (s *schemaFilter) property(name string) error {
+	s.begin(name)
+	return s.schema()
+}
+
+// element copies one of a list of schemas.
+func (s *schemaFilter) element(string) error {
+	s.comma()
+	return s.schema()
+}
+
+// each copies an object or a list by one call of f for each member; what begins otherwise is copied as it is.
+func (s *schemaFilter) each(open byte, f func(name string) error) error {
+	if rest := bytes.TrimLeft(s.raw[s.dec.InputOffset():], " \t\r\n:,"); len(rest) == 0 || rest[0] != open {
+		return s.value()
+	}
+	if _, err := s.dec.Token(); err != nil {
+		return err
+	}
+	s.out = append(s.out, open)
+	for s.dec.More() {
+		name := ""
+		if open == '{' {
+			t, err := s.dec.Token()
+			if err != nil {
+				return err
+			}
+			name, _ = t.(string)
+		}
+		if err := f(name); err != nil {
+			return err
+		}
+	}
+	_, err := s.dec.Token()
+	s.out = append(s.out, open+2) // ] and } are two after [ and {
+	return err
+}
+
+// value copies the next value as it is.
+func (s *schemaFilter) value() error {
+	var v json.RawMessage
+	err := s.dec.Decode(&v)
+	s.out = append(s.out, v...)
+	return err
+}
+
+// begin writes the name of a member.
+func (s *schemaFilter) begin(name string) {
+	s.comma()
+	quoted, _ := json.Marshal(name) // a string has no way to fail
+	s.out = append(append(s.out, quoted...), ':')
+}
+
+// comma separates what comes from what there is.
+func (s *schemaFilter) comma() {
+	if last := s.out[len(s.out)-1]; last != '{' && last != '[' {
+		s.out = append(s.out, ',')
+	}
 }

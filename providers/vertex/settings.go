@@ -34,7 +34,8 @@ type Options struct {
 	// APIKey is sent in a header, never in an address.
 	APIKey string
 	// TokenSource returns an OAuth 2 access token. It is asked on each request, so it should cache, and once more
-	// if the service refuses the token. An oauth2.TokenSource ts fits with a line of glue:
+	// if the service refuses the token. Calls of one Provider that need a token at the same time share what it returns,
+	// so it must be the same whatever the context holds. An oauth2.TokenSource ts fits with a line of glue:
 	//
 	//	func(context.Context) (string, error) { t, err := ts.Token(); if err != nil { return "", err }; return t.AccessToken, nil }
 	TokenSource TokenSource

@@ -56,6 +56,8 @@ type Options struct {
 	TLS bool
 	// OnRequest hears of each request once, when it has ended. Calls overlap.
 	OnRequest func(Request)
+	// Keep bounds the requests that the log keeps; 0 keeps all, as a test wants it.
+	Keep int
 	// Epoch is what Request.Time counts from; zero: the start.
 	Epoch time.Time
 }
@@ -102,7 +104,7 @@ func New(o *Options) *Server {
 		o = &Options{}
 	}
 	s := &Server{opts: *o, script: cloud.NewScript(o.Script...)}
-	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody}
+	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
 	if s.log.Epoch.IsZero() {
 		s.log.Epoch = time.Now()
 	}
