@@ -68,6 +68,9 @@ func TestErrorText(t *testing.T) {
 		{llm.Error{Kind: llm.ErrConnection, Code: "not_tls", Err: errors.New(canary)}, "llm: connection (not_tls)"},
 		{llm.Error{Kind: llm.ErrConnection, Code: "connection_refused", Err: syscall.ECONNREFUSED}, "llm: connection (connection refused)"},
 		{llm.Error{Kind: llm.ErrConnection, Err: &net.DNSError{Name: "a", IsTimeout: true}}, "llm: connection (name lookup failed)"},
+		{llm.Error{Kind: llm.ErrAuth, Status: 403, Code: "ExpiredTokenException"}, "llm: auth (403, ExpiredTokenException)"},
+		{llm.Error{Kind: llm.ErrUnsupported, Status: 400, Code: "unsupported_value"}, "llm: unsupported (400, unsupported_value)"},
+		{llm.Error{Kind: llm.ErrInvalid, Status: 400, Code: "400"}, "llm: invalid (400)"},
 		{llm.Error{Kind: llm.ErrAuth, Status: 401, Code: "401", Message: canary, Err: errors.New(canary), Partial: answer(llm.Text{Text: canary})}, "llm: auth (401)"},
 	}
 	for _, tt := range tests {
@@ -115,8 +118,12 @@ func TestErrorTextIsBounded(t *testing.T) {
 				Skipped:  []llm.Skip{{Target: s, Why: llm.SkipReason(s)}},
 				Err:      &llm.FieldError{Field: s, Problem: s, Next: s},
 			}
-			if got := e.Error(); len(got) > 200 || !utf8.ValidString(got) {
+			if got := e.Error(); len(got) > 500 || !utf8.ValidString(got) {
 				t.Fatalf("%q ×%d: %d bytes: %q", piece, n, len(got), got)
+			}
+			bare := *e
+			if bare.Err = nil; len(bare.Error()) > 200 || !utf8.ValidString(bare.Error()) {
+				t.Fatalf("%q ×%d: %d bytes: %q", piece, n, len(bare.Error()), bare.Error())
 			}
 			if got := e.Detail(); len(got) > 1024 {
 				t.Fatalf("%q ×%d: a detail of %d bytes", piece, n, len(got))
@@ -130,6 +137,33 @@ func TestErrorTextIsBounded(t *testing.T) {
 				if lines := strings.Count(text, "\n"); what == "%+v" && lines != 5 {
 					t.Fatalf("%%+v of %q ×%d has %d line ends: %q", piece, n, lines, text)
 				}
+			}
+		}
+	}
+}
+
+// What says how to mend something is whole, and a text that has to be cut is cut between words.
+func TestNoWordOfAnErrorIsCut(t *testing.T) {
+	t.Parallel()
+	hint := &llm.FieldError{
+		Field: "messages[12].parts[3].content.schema", Problem: "holds a keyword that this model does not take in a strict schema",
+		Next: "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role",
+	}
+	e := &llm.Error{
+		Kind: llm.ErrAuth, Operation: "orchestration", Target: "bedrock-us-east-1-with-a-long-name", Code: "no_credentials",
+		Model: llm.ModelRef{Provider: "bedrock", Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}, Err: hint,
+		Attempts: []llm.Attempt{{Target: "a"}, {Target: "b"}},
+	}
+	for _, verb := range []string{"%v", "%+v"} {
+		if got := fmt.Sprintf(verb, e); !strings.Contains(got, "auth (no_credentials): "+hint.Error()+", 2 targets tried") {
+			t.Errorf("%s: %s", verb, got)
+		}
+	}
+	for n := 300; n < 360; n++ { // whatever the length, no half of a name is left
+		hint.Next = strings.Repeat("AWS_SECRET_ACCESS_KEY ", n/22)[:n-n%22-1] + strings.Repeat("!", n%22)
+		for word := range strings.FieldsSeq(strings.NewReplacer("!", " ", "(", " ", ")", " ", ",", " ").Replace(e.Error())) {
+			if strings.Contains(word, "AWS") && word != "AWS_SECRET_ACCESS_KEY" || strings.HasPrefix("SECRET_ACCESS_KEY", word) {
+				t.Fatalf("%q in %s", word, e.Error())
 			}
 		}
 	}

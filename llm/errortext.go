@@ -14,14 +14,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage bounds [Error.Message]; maxErrorText bounds what Error() returns, in bytes.
+// maxMessage bounds [Error.Message]; maxErrorText bounds what Error() returns, in bytes, and maxFieldText what a
+// [FieldError] adds to it: its words are ours and say what to do, so they are given whole.
 const (
 	maxMessage   = 512
 	maxErrorText = 200
+	maxFieldText = 300
 )
 
-// Error returns one line of at most 200 bytes that is safe to log, for example
-// "llm: triage: azure-eu (azure/gpt-4o): timeout (first_content 8s), 2 targets tried".
+// Error returns one line that is safe to log, for example
+// "llm: triage: azure-eu (azure/gpt-4o): timeout (first_content 8s), 2 targets tried". It has at most 200 bytes, and
+// 300 more for a [FieldError].
 func (e *Error) Error() string {
 	if e == nil {
 		return "llm: " + string(ErrUnknown)
@@ -36,11 +39,12 @@ func (e *Error) Error() string {
 	if w := e.why(); w != "" {
 		b.WriteString(" (" + w + ")")
 	}
+	tried := e.tried()
+	line := clean(b.String(), maxErrorText-len(tried))
 	if field := e.field(); field != nil {
-		b.WriteString(": " + field.Error())
+		line += clean(": "+field.Error(), maxFieldText)
 	}
-	b.WriteString(e.tried())
-	return clean(b.String(), maxErrorText)
+	return line + tried
 }
 
 func (e *Error) where() string {
@@ -68,7 +72,7 @@ func (e *Error) why() string {
 		parts = append(parts, strings.TrimSpace(clean(string(e.Bound), 20)+" "+e.boundLength()))
 	case e.Status != 0:
 		parts = append(parts, strconv.Itoa(e.Status))
-		if e.Kind == ErrInvalid && e.Code != "" { // what to correct; other kinds say enough
+		if e.codeTells() {
 			parts = append(parts, clean(e.Code, 40))
 		}
 	case e.Kind == ErrConnection:
@@ -80,6 +84,16 @@ func (e *Error) why() string {
 		parts = append(parts, "retry after "+shortDuration(e.RetryAfter))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// codeTells reports whether the code says what to mend; other kinds say enough, and so does a status that is repeated.
+func (e *Error) codeTells() bool {
+	switch e.Kind {
+	case ErrInvalid, ErrUnsupported, ErrAuth:
+		return e.Code != "" && e.Code != strconv.Itoa(e.Status)
+	default:
+		return false
+	}
 }
 
 // boundLength is the length of the limit that fell, as far as the trail tells it.
@@ -278,7 +292,7 @@ func shortDuration(d time.Duration) string {
 
 // clean makes s one line of at most n bytes that shows what it holds: what cannot be printed (line ends,
 // escape codes, marks that turn the direction of writing) becomes a blank, and what is too long loses its
-// middle, never half a rune. n is at least 16.
+// middle, never half a rune, and half a word only if that is very long. n is at least 16.
 func clean(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == utf8.RuneError {
@@ -295,6 +309,12 @@ func clean(s string, n int) string {
 	}
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
+	}
+	if i := strings.LastIndexByte(s[:head], ' '); i > head/2 {
+		head = i + 1
+	}
+	if i := strings.IndexByte(s[tail:], ' '); i >= 0 && i < (len(s)-tail)/2 {
+		tail += i
 	}
 	return s[:head] + "…" + s[tail:]
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/llmtest"
 	azurecloud "github.com/punctual-llm/punctual/llmtest/cloud/azure"
 	bedrockcloud "github.com/punctual-llm/punctual/llmtest/cloud/bedrock"
 	vertexcloud "github.com/punctual-llm/punctual/llmtest/cloud/vertex"
@@ -70,15 +71,15 @@ func strictCloud(t *testing.T, name string) llm.Generator {
 	var err error
 	switch provider {
 	case "azure":
-		server := azurecloud.Start()
+		server := azurecloud.Start(llmtest.Text("ok"))
 		t.Cleanup(server.Close)
 		g, err = azure.New(&azure.Options{Endpoint: server.URL, Deployment: model, APIVersion: "2024-10-21", Key: "key"})
 	case "bedrock":
-		server := bedrockcloud.Start()
+		server := bedrockcloud.Start(llmtest.Text("ok"))
 		t.Cleanup(server.Close)
 		g, err = bedrock.New(&bedrock.Options{Region: "us-east-1", Model: model, Endpoint: server.URL, BearerToken: "key-1"})
 	default:
-		server := vertexcloud.Start()
+		server := vertexcloud.Start(llmtest.Text("ok"))
 		t.Cleanup(server.Close)
 		o := &vertex.Options{Project: "p", Location: "us-central1", Model: model, Endpoint: server.URL, TokenSource: simulatedToken}
 		switch provider {

@@ -26,7 +26,7 @@
 //     set; other schemas are sent without it, as the service would refuse them.
 //   - Names of tools that the wire does not take are replaced and mapped back in the answer, and ids of calls
 //     from other providers that are too long are shortened.
-//   - Reasoning, signatures and opaque parts of other providers are left out.
+//   - Reasoning, signatures and opaque parts of other providers are left out, with one Warning for them all.
 //   - A request holds at most 64 MiB of content, media as base64; one that holds more is an llm.ErrUnsupported.
 //
 // # Answers

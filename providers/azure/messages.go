@@ -39,7 +39,9 @@ func (e *encoder) user(list []message, i int, m *llm.Message) ([]message, error)
 				return nil, err
 			}
 			parts = append(parts, one)
-		default: // cache points need nothing, opaque parts of users are others'
+		case llm.Opaque:
+			e.leftOut()
+		default: // cache points need nothing
 		}
 	}
 	if len(parts) == 0 {
@@ -59,7 +61,11 @@ func fold(parts []part) any {
 func (e *encoder) assistant(list []message, i int, m *llm.Message) ([]message, error) {
 	out := message{Role: "assistant"}
 	var texts []part
+	foreign := m.From.Provider != e.provider
 	for j, p := range m.Parts {
+		if foreign && signed(p) {
+			e.leftOut()
+		}
 		switch p := p.(type) {
 		case llm.Text:
 			texts = append(texts, part{Type: "text", Text: p.Text})
@@ -70,6 +76,8 @@ func (e *encoder) assistant(list []message, i int, m *llm.Message) ([]message, e
 				out.ToolCalls = append(out.ToolCalls, p.Data)
 			} else if said, ok := refusalText(p); ok {
 				texts = append(texts, part{Type: "text", Text: said})
+			} else {
+				e.leftOut()
 			}
 		case llm.Media:
 			return nil, llm.Unsupported(at(i, j), "is media in an assistant's message", "put it into a user's message")
@@ -86,6 +94,20 @@ func (e *encoder) assistant(list []message, i int, m *llm.Message) ([]message, e
 		return list, nil
 	}
 	return append(list, out), nil
+}
+
+// signed reports whether a part is reasoning or has a signature, both of which are for their maker alone.
+func signed(p llm.Part) bool {
+	switch p := p.(type) {
+	case llm.Reasoning:
+		return true
+	case llm.Text:
+		return len(p.Signature) > 0
+	case llm.ToolCall:
+		return len(p.Signature) > 0
+	default:
+		return false
+	}
 }
 
 func withoutEmpty(texts []part) []part {
@@ -129,6 +151,8 @@ func (e *encoder) results(list []message, i int, m *llm.Message) ([]message, err
 				}
 				return nil, llm.Unsupported(fmt.Sprintf("%s.parts[%d]", at(i, j), k),
 					"is media in the result of a tool", "give it to the model in a user's message")
+			case llm.Opaque:
+				e.leftOut()
 			default:
 			}
 		}

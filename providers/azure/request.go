@@ -20,6 +20,7 @@ type encoded struct {
 // encoder builds one request.
 type encoder struct {
 	form     form
+	provider string // that this model's answers come from
 	req      *llm.Request
 	body     body
 	extra    members
@@ -42,7 +43,7 @@ func (p *Provider) encode(ctx context.Context, req *llm.Request, stream bool) (*
 	if err != nil {
 		return nil, err
 	}
-	e := encoder{form: p.form, req: req, extra: extra}
+	e := encoder{form: p.form, provider: p.model.Provider, req: req, extra: extra}
 	e.body.Model, e.body.Stream = p.model.Model, stream
 	if stream && p.form.streamUsage {
 		e.body.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -81,6 +82,18 @@ func (e *encoder) encodeRest(parameters members) ([]byte, error) {
 
 func (e *encoder) warn(code, field, message string) {
 	e.warnings = append(e.warnings, llm.Warning{Code: code, Field: field, Message: message})
+}
+
+// warnOnce is warn for what may come again and again in one request.
+func (e *encoder) warnOnce(code, field, message string) {
+	if !slices.ContainsFunc(e.warnings, func(w llm.Warning) bool { return w.Code == code && w.Message == message }) {
+		e.warn(code, field, message)
+	}
+}
+
+// leftOut says that something of the history was only for the model that wrote it.
+func (e *encoder) leftOut() {
+	e.warnOnce("dropped", "messages", "reasoning, signatures and opaque parts of other models were left out")
 }
 
 // maxStop is how many stop strings OpenAI and Azure take.

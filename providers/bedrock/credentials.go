@@ -211,8 +211,15 @@ func (s *session) renew(ctx context.Context) bool {
 }
 
 func noCredentials(err error) error {
-	return &llm.Error{Kind: llm.ErrAuth, Code: "no_credentials", NotSent: true, Err: errors.Join(&llm.FieldError{
-		Field: "credentials", Problem: "could not be had",
-		Next: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, a role or " + envToken,
-	}, err)}
+	code, field := "no_credentials", &llm.FieldError{
+		Field: "credentials", Problem: "none could be had",
+		Next: "set " + envToken + ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role",
+	}
+	if _, ok := errors.AsType[config.SharedConfigProfileNotExistError](err); ok {
+		code, field = "no_profile", &llm.FieldError{
+			Field: "profile", Problem: "does not exist in AWS's files of configuration and credentials",
+			Next: "check the option, AWS_PROFILE and the files",
+		}
+	}
+	return &llm.Error{Kind: llm.ErrAuth, Code: code, NotSent: true, Err: errors.Join(field, err)}
 }

@@ -147,6 +147,11 @@ func TestNoCredentialsIsAnErrorThatSaysWhatToDo(t *testing.T) {
 			for range 2 {
 				_, err := unary(t, s.provider(t, with(c)), hello())
 				badField(t, err, llm.ErrAuth, "credentials", "secret words")
+				for _, want := range []string{"auth (no_credentials): credentials: none could be had (", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY"} {
+					if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "refused") {
+						t.Errorf("no %q in %v", want, err)
+					}
+				}
 				if len(s.requests()) != 0 {
 					t.Error("something was sent")
 				}
@@ -222,8 +227,14 @@ func TestTheStandardChain(t *testing.T) {
 		badField(t, err, llm.ErrNotFound, "region")
 	})
 	t.Run("a profile that is not there", func(t *testing.T) {
-		_, err := unary(t, s.provider(t, chain, func(o *bedrock.Options) { o.Profile = "nobody" }), hello())
-		badField(t, err, llm.ErrAuth, "credentials")
+		_, err := unary(t, s.provider(t, chain, func(o *bedrock.Options) { o.Profile = "secretname" }), hello())
+		badField(t, err, llm.ErrAuth, "profile", "secretname")
+		if e := failed(t, err, llm.ErrAuth); e.Code != "no_profile" || !e.NotSent || !strings.Contains(err.Error(), "profile: does not exist") {
+			t.Errorf("%+v", err)
+		}
+		t.Setenv("AWS_PROFILE", "secretname")
+		_, err = unary(t, s.provider(t, chain), hello())
+		badField(t, err, llm.ErrAuth, "profile", "secretname")
 	})
 }
 

@@ -28,7 +28,7 @@
 //   - Thinking becomes what the model's family understands: thinking with budget_tokens or adaptive (Claude),
 //     reasoningConfig (Nova 2), reasoning_effort (gpt-oss), reasoning_config (Qwen).
 //   - Output with a schema is outputConfig; any object without a schema is asked for in the system prompt.
-//   - CachePrefix and CachePoint become cache points for Claude and Nova; other models have none.
+//   - CachePrefix and CachePoint become cache points for Claude and Nova; other models have none, and say so in a Warning.
 //   - Names of tools, ids of calls of other providers and names of documents that the service does not take are
 //     replaced; names of tools are mapped back in the answer.
 //   - Reasoning and opaque parts go back only to the family of models that made them, reasoning only with its

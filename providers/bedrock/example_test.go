@@ -22,8 +22,8 @@ func ExampleNew() {
 	provider, err := bedrock.New(&bedrock.Options{
 		Region:      "us-east-1",
 		Model:       "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-		Endpoint:    server.URL,            // leave it out
-		Credentials: keys("AKIAIOSFODNN7"), // leave it out for AWS's standard chain
+		Endpoint:    server.URL, // leave it out for AWS's own
+		BearerToken: "key-1",    // or Credentials; leave both out for AWS's standard chain
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -46,7 +46,7 @@ func Factory() llm.Factory {
 		}
 		if s.AccessKeyID+s.SecretKey+s.SessionToken != "" {
 			if s.AccessKeyID == "" || s.SecretKey == "" {
-				return llm.Endpoint{}, llm.Invalid("access_key_id", "or secret_access_key is empty", "set both, or neither")
+				return llm.Endpoint{}, llm.Invalid("access_key_id", "is empty, or secret_access_key is", "set both, or neither")
 			}
 			o.Credentials = static(aws.Credentials{
 				AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretKey, SessionToken: s.SessionToken, Source: "configuration",

@@ -63,7 +63,9 @@ func (e *encoder) media(field string, m *llm.Media) (*block, error) {
 	if name == "" && m.URI != "" {
 		name = path.Base(m.URI)
 	}
-	out.Name = e.documentName(name)
+	if out.Name = e.documentName(name); m.Name != "" && out.Name != m.Name {
+		e.warnOnce("changed", field+".name", "Bedrock takes letters, digits, blanks, - ( ) [ ] in the name of a document, and each name once")
+	}
 	if e.extra.citations {
 		out.Citations = &enabled{Enabled: true}
 		if out.Format == "txt" && utf8.Valid(m.Data) && m.URI == "" { // only text can be cited by its letters

@@ -133,6 +133,9 @@ func (e *encoder) trimEnd() {
 // part is the block of one part, nil for a part that is not sent.
 func (e *encoder) part(m *llm.Message, p llm.Part, field string) (any, error) {
 	ours := m.From.Provider == providerName && e.p.sameFamily(m.From.Model)
+	if m.Role == llm.RoleAssistant && !ours && signed(p) {
+		e.leftOut()
+	}
 	switch p := p.(type) {
 	case llm.Text:
 		if !blank(p.Text) {
@@ -140,7 +143,7 @@ func (e *encoder) part(m *llm.Message, p llm.Part, field string) (any, error) {
 		}
 	case llm.Media:
 		if m.Role == llm.RoleAssistant {
-			e.warn("dropped", field, "Converse takes no media from an assistant")
+			e.warnOnce("dropped", field, "Converse takes no media from an assistant")
 			return nil, nil
 		}
 		return e.media(field, &p)
@@ -156,13 +159,31 @@ func (e *encoder) part(m *llm.Message, p llm.Part, field string) (any, error) {
 		if e.p.caches() {
 			return cacheMark(), nil
 		}
+		e.cacheless(field)
 	case llm.Opaque:
-		if p.Type == BlockType && isObject(p.Data) && (ours || m.Role != llm.RoleAssistant) {
+		switch {
+		case p.Type == BlockType && isObject(p.Data) && (ours || m.Role != llm.RoleAssistant):
 			return p.Data, nil
+		case !ours || p.Type != CitationsType && p.Type != FieldsType: // those are about an answer, not of it
+			e.leftOut()
 		}
 	default:
 	}
 	return nil, nil
+}
+
+// signed reports whether a part is reasoning or has a signature, both of which are for their maker alone.
+func signed(p llm.Part) bool {
+	switch p := p.(type) {
+	case llm.Reasoning:
+		return true
+	case llm.Text:
+		return len(p.Signature) > 0
+	case llm.ToolCall:
+		return len(p.Signature) > 0
+	default:
+		return false
+	}
 }
 
 func (e *encoder) toolUse(m *llm.Message, c *llm.ToolCall, field string) *block {
@@ -190,7 +211,7 @@ func (e *encoder) input(arguments, field string) json.RawMessage {
 	if valid && isObject(raw) {
 		return raw
 	}
-	e.warn("changed", field+".arguments", "they are no JSON object, which Converse wants; sent inside of one")
+	e.warnOnce("changed", field+".arguments", "they are no JSON object, which Converse wants; sent inside of one")
 	var value any = arguments
 	if valid {
 		value = raw
@@ -242,6 +263,7 @@ func (e *encoder) resultPart(p llm.Part, field string) (any, error) {
 		if p.Type == BlockType && isObject(p.Data) {
 			return p.Data, nil
 		}
+		e.leftOut()
 	default:
 	}
 	return nil, nil

@@ -195,11 +195,19 @@ func TestCachePoints(t *testing.T) {
 	req := &llm.Request{System: "s", CachePrefix: true, Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
 		marked("a"), from("", llm.Text{Text: "b"}), marked("c"), from("", llm.Text{Text: "d"}), marked("e"),
 	}}
+	const none, some = "dropped messages[0].parts[0]", "dropped messages"
 	for name, want := range map[string]int{
 		claude: 4, "amazon.nova-pro-v1:0": 4, "anthropic.claude-3-haiku-20240307-v1:0": 0, "qwen.qwen3-32b-v1:0": 0,
 		"arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc": 0,
 	} {
-		got, _ := sent(t, req, model(name))
+		got, warnings := sent(t, req, model(name))
+		said := none
+		if want > 0 {
+			said = map[bool]string{true: some}[name == claude] // Nova has no mark behind the tools, so all fit
+		}
+		if codes(warnings) != said {
+			t.Errorf("%s: %v, want %s", name, warnings, said)
+		}
 		if n := strings.Count(got.raw, `"cachePoint"`); n != want {
 			t.Errorf("%s: %d cache points, want %d: %s", name, n, want, got.raw)
 		}
@@ -221,22 +229,23 @@ func TestMedia(t *testing.T) {
 	for _, c := range []struct {
 		media llm.Media
 		want  string
+		said  string
 	}{
-		{llm.Media{MediaType: "image/jpeg", Data: data}, `{"image":{"format":"jpeg","source":{"bytes":"eA=="}}}`},
-		{llm.Media{MediaType: "IMAGE/WebP", Data: data}, `{"image":{"format":"webp","source":{"bytes":"eA=="}}}`},
-		{llm.Media{MediaType: "image/gif", URI: "s3://b/k"}, `{"image":{"format":"gif","source":{"s3Location":{"uri":"s3://b/k"}}}}`},
-		{llm.Media{MediaType: "video/mp4", URI: "s3://b/k"}, `{"video":{"format":"mp4","source":{"s3Location":{"uri":"s3://b/k"}}}}`},
-		{llm.Media{MediaType: "audio/mpeg", Data: data}, `{"audio":{"format":"mp3","source":{"bytes":"eA=="}}}`},
-		{llm.Media{MediaType: "application/pdf", Name: "Q3_report (final).pdf", Data: data}, `{"document":{"name":"Q3 report (final) pdf","format":"pdf","source":{"bytes":"eA=="}}}`},
-		{llm.Media{MediaType: "text/csv; charset=utf-8", Data: data}, `{"document":{"name":"document","format":"csv","source":{"bytes":"eA=="}}}`},
-		{llm.Media{MediaType: "text/x-go", Name: "…", Data: data}, `{"document":{"name":"document","format":"txt","source":{"bytes":"eA=="}}}`},
-		{llm.Media{MediaType: "application/pdf", URI: "s3://b/dir/a.pdf"}, `{"document":{"name":"a pdf","format":"pdf","source":{"s3Location":{"uri":"s3://b/dir/a.pdf"}}}}`},
+		{llm.Media{MediaType: "image/jpeg", Data: data}, `{"image":{"format":"jpeg","source":{"bytes":"eA=="}}}`, ""},
+		{llm.Media{MediaType: "IMAGE/WebP", Data: data}, `{"image":{"format":"webp","source":{"bytes":"eA=="}}}`, ""},
+		{llm.Media{MediaType: "image/gif", URI: "s3://b/k"}, `{"image":{"format":"gif","source":{"s3Location":{"uri":"s3://b/k"}}}}`, ""},
+		{llm.Media{MediaType: "video/mp4", URI: "s3://b/k"}, `{"video":{"format":"mp4","source":{"s3Location":{"uri":"s3://b/k"}}}}`, ""},
+		{llm.Media{MediaType: "audio/mpeg", Data: data}, `{"audio":{"format":"mp3","source":{"bytes":"eA=="}}}`, ""},
+		{llm.Media{MediaType: "application/pdf", Name: "Q3_report (final).pdf", Data: data}, `{"document":{"name":"Q3 report (final) pdf","format":"pdf","source":{"bytes":"eA=="}}}`, "changed messages[0].parts[1].name"},
+		{llm.Media{MediaType: "text/csv; charset=utf-8", Data: data}, `{"document":{"name":"document","format":"csv","source":{"bytes":"eA=="}}}`, ""},
+		{llm.Media{MediaType: "text/x-go", Name: "…", Data: data}, `{"document":{"name":"document","format":"txt","source":{"bytes":"eA=="}}}`, "changed messages[0].parts[1].name"},
+		{llm.Media{MediaType: "application/pdf", URI: "s3://b/dir/a.pdf"}, `{"document":{"name":"a pdf","format":"pdf","source":{"s3Location":{"uri":"s3://b/dir/a.pdf"}}}}`, ""},
 	} {
 		req := hello()
 		req.Messages[0].Parts = append(req.Messages[0].Parts, c.media)
 		got, warnings := sent(t, req)
 		wantJSON(t, c.media.MediaType, got.body["messages"].([]any)[0].(map[string]any)["content"].([]any)[1], c.want)
-		if len(warnings) != 0 {
+		if codes(warnings) != c.said {
 			t.Errorf("%v", warnings)
 		}
 	}
@@ -255,7 +264,30 @@ func TestDocuments(t *testing.T) {
 		{"document":{"name":"facts (2)","format":"txt","source":{"text":"so"},"citations":{"enabled":true}}},
 		{"document":{"name":"FACTS (3)","format":"pdf","source":{"bytes":"eA=="},"citations":{"enabled":true}}},
 		{"text":"See the attached document."}]`)
-	if codes(warnings) != "changed messages" {
+	if codes(warnings) != "changed messages[0].parts[1].name, changed messages" { // once, though two names are changed
 		t.Errorf("%v", warnings)
+	}
+}
+
+// What a model cannot cache is said once, whatever asked for it.
+func TestACacheThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	tools := []llm.Tool{{Name: "f"}}
+	for _, c := range []struct {
+		model string
+		req   llm.Request
+		want  string
+	}{
+		{claude, llm.Request{CachePrefix: true, System: "s"}, ""},
+		{claude, llm.Request{CachePrefix: true, Tools: tools}, ""},
+		{"amazon.nova-pro-v1:0", llm.Request{CachePrefix: true, System: "s", Tools: tools}, ""},
+		{"amazon.nova-pro-v1:0", llm.Request{CachePrefix: true, Tools: tools}, "dropped cache_prefix"},
+		{"qwen.qwen3-32b-v1:0", llm.Request{CachePrefix: true, System: "s"}, "dropped cache_prefix"},
+		{"qwen.qwen3-32b-v1:0", llm.Request{System: "s"}, ""},
+	} {
+		c.req.Messages = hello().Messages
+		if _, warnings := sent(t, &c.req, model(c.model)); codes(warnings) != c.want {
+			t.Errorf("%s: %v, want %s", c.model, warnings, c.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/llm"
@@ -96,6 +97,23 @@ func (e *encoder) warn(code, field, message string) {
 	e.warnings = append(e.warnings, llm.Warning{Code: code, Field: field, Message: message})
 }
 
+// warnOnce is warn for what may come again and again in one request.
+func (e *encoder) warnOnce(code, field, message string) {
+	if !slices.ContainsFunc(e.warnings, func(w llm.Warning) bool { return w.Code == code && w.Message == message }) {
+		e.warn(code, field, message)
+	}
+}
+
+// leftOut says that something of the history was only for the model that wrote it.
+func (e *encoder) leftOut() {
+	e.warnOnce("dropped", "messages", "reasoning, signatures and opaque parts of other models were left out")
+}
+
+// cacheless says that the model has no cache to mark.
+func (e *encoder) cacheless(field string) {
+	e.warnOnce("dropped", field, "this model caches nothing on request; set Options.Family if its ARN does not tell what it is")
+}
+
 func (e *encoder) sampling() error {
 	r := e.req
 	if r.Seed != nil {
@@ -107,7 +125,7 @@ func (e *encoder) sampling() error {
 	}
 	for name, value := range r.Metadata {
 		if !fitsMetadata(name) || !fitsMetadata(value) || len(e.body.Metadata) == maxMetadata {
-			e.warn("dropped", "metadata", "Bedrock takes 16 entries, of up to 256 letters, digits, blanks and _.:/=+-@$#,")
+			e.warnOnce("dropped", "metadata", "Bedrock takes 16 entries, of up to 256 letters, digits, blanks and _.:/=+-@$#,")
 			continue
 		}
 		if e.body.Metadata == nil {
@@ -137,6 +155,9 @@ func fitsMetadata(s string) bool {
 }
 
 func (e *encoder) system() {
+	if e.req.CachePrefix && !e.p.caches() {
+		e.cacheless("cache_prefix")
+	}
 	if !blank(e.req.System) {
 		e.body.System = append(e.body.System, &block{Text: e.req.System})
 		if e.req.CachePrefix && e.p.caches() {
@@ -162,8 +183,12 @@ func (e *encoder) tools() {
 		}
 		e.warn("changed", "tools", "the tools of earlier calls are declared, as Converse wants it")
 	}
-	if r.CachePrefix && e.p.family == claude && e.p.caches() {
+	switch {
+	case !r.CachePrefix || !e.p.caches():
+	case e.p.family == claude:
 		config.Tools = append(config.Tools, cacheMark())
+	case blank(r.System):
+		e.warn("dropped", "cache_prefix", "this model caches no tools, and there is no system prompt")
 	}
 	switch mode {
 	case llm.ToolRequired:
@@ -216,6 +241,7 @@ func (e *encoder) limitCachePoints() {
 				continue
 			}
 			if left--; left < 0 {
+				e.warnOnce("dropped", "messages", "a request has at most 4 cache points; the last ones were kept")
 				m.Content = append(m.Content[:j], m.Content[j+1:]...)
 			}
 		}

@@ -53,7 +53,7 @@ func (d *defaultCredentials) token(ctx context.Context) (credential, error) {
 	found, err := d.find()
 	if err != nil {
 		return credential{}, &llm.Error{Kind: llm.ErrAuth, Code: "no_credentials", NotSent: true, Err: &llm.FieldError{
-			Field: "credentials", Problem: "were not found",
+			Field: "credentials", Problem: "none were found",
 			Next: "run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS",
 		}}
 	}

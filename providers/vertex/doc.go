@@ -34,9 +34,9 @@
 //     [Extra].CachedContent.
 //   - Names of tools that the wire does not take are replaced and mapped back in the answer.
 //   - Keywords of JSON schemas that Gemini does not know are left out. A schema nests at most 100 levels.
-//   - A signature goes back only to the generation of models that made it, and an id of a call only if the service
-//     made it. Gemini 3 refuses calls without a signature; those of other models get the value that Google
-//     documents for them.
+//   - A signature goes back only to the generation of models that made it; that those of others were left out, and
+//     reasoning and opaque parts with them, is one Warning. An id of a call goes back only if the service made it.
+//     Gemini 3 refuses calls without a signature; those of other models get the value that Google documents for them.
 //   - The result of a tool that is a JSON object is sent as that, any other text as {"output": text}, or
 //     {"error": text} with IsError.
 //

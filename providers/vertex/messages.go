@@ -62,7 +62,9 @@ func (e *encoder) user(i int, m *llm.Message) ([]any, error) {
 			}
 			parts = append(parts, one)
 		case llm.Opaque:
-			if p.Type == PartType && e.carries(&p, at(i, j)) {
+			if p.Type != PartType {
+				e.leftOut()
+			} else if e.carries(&p, at(i, j)) {
 				parts = append(parts, p.Data) // by hand, for parts that are newer than this package
 			}
 		default: // cache points need nothing
@@ -76,7 +78,7 @@ func (e *encoder) carries(p *llm.Opaque, field string) bool {
 	if e.p.bytes || !standsForBytes(p.Data) {
 		return true
 	}
-	e.warn("dropped", field, "it is one of engine vertexai, which only that can send")
+	e.warnOnce("dropped", field, "it is one of engine vertexai, which only that can send")
 	return false
 }
 
@@ -96,6 +98,9 @@ func (e *encoder) assistant(i int, m *llm.Message) ([]any, error) {
 	parts := make([]any, 0, len(m.Parts))
 	own, signed := e.own(m), false
 	for j, p := range m.Parts {
+		if !own && forMaker(p) {
+			e.leftOut()
+		}
 		switch p := p.(type) {
 		case llm.Text:
 			one := part{Text: &p.Text}
@@ -125,13 +130,35 @@ func (e *encoder) assistant(i int, m *llm.Message) ([]any, error) {
 			}
 			parts = append(parts, one)
 		case llm.Opaque:
-			if p.Type == PartType && own && len(p.Data) > 0 && e.carries(&p, at(i, j)) {
+			switch {
+			case own && ofAnAnswer(p.Type): // about it, not of it
+			case !own || p.Type != PartType:
+				e.leftOut()
+			case len(p.Data) > 0 && e.carries(&p, at(i, j)):
 				parts = append(parts, p.Data)
 			}
 		default:
 		}
 	}
 	return parts, nil
+}
+
+// forMaker reports whether a part is reasoning or has a signature, both of which are for their maker alone.
+func forMaker(p llm.Part) bool {
+	switch p := p.(type) {
+	case llm.Reasoning:
+		return true
+	case llm.Text:
+		return len(p.Signature) > 0
+	case llm.ToolCall:
+		return len(p.Signature) > 0
+	default:
+		return false
+	}
+}
+
+func ofAnAnswer(partType string) bool {
+	return partType == GroundingType || partType == CitationsType || partType == URLContextType
 }
 
 // unsigned is what Google documents for calls that have no signature because another model made them: Gemini 3
@@ -222,6 +249,8 @@ func (e *encoder) result(field string, r *llm.ToolResult, name string) (part, er
 				return part{}, err
 			}
 			f.Parts = append(f.Parts, one)
+		case llm.Opaque:
+			e.leftOut()
 		default:
 		}
 	}

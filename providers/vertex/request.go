@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
@@ -103,6 +104,18 @@ func marshal(v any) ([]byte, error) {
 
 func (e *encoder) warn(code, field, message string) {
 	e.warnings = append(e.warnings, llm.Warning{Code: code, Field: field, Message: message})
+}
+
+// warnOnce is warn for what may come again and again in one request.
+func (e *encoder) warnOnce(code, field, message string) {
+	if !slices.ContainsFunc(e.warnings, func(w llm.Warning) bool { return w.Code == code && w.Message == message }) {
+		e.warn(code, field, message)
+	}
+}
+
+// leftOut says that something of the history was only for the model that wrote it.
+func (e *encoder) leftOut() {
+	e.warnOnce("dropped", "messages", "reasoning, signatures and opaque parts of other models were left out")
 }
 
 // maxStop is how many stop strings the service takes.

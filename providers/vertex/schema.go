@@ -30,7 +30,7 @@ func (e *encoder) schema(raw json.RawMessage, field string) (json.RawMessage, er
 	s := schemaFilter{raw: raw, dec: json.NewDecoder(bytes.NewReader(raw))}
 	if s.schema() == nil && s.changed {
 		if s.dropped {
-			e.warn("dropped", field, "keywords that Gemini does not know were left out")
+			e.warnOnce("dropped", field, "keywords that Gemini does not know were left out")
 		}
 		return s.out, nil
 	}

@@ -8,7 +8,10 @@
 //
 //	cloud := vertex.Start(llmtest.Hang(), llmtest.Text("ok"))
 //	defer cloud.Close()
-//	// call cloud.URL or cloud.GRPC; then look at cloud.Requests()
+//	// call cloud.URL; then look at cloud.Requests()
+//
+// URL is the Endpoint of a vertex.Provider with either engine. GRPC is the same host and port without a scheme, for gRPC
+// clients of others.
 //
 // A step that fails becomes the service's own error of that kind; one that fails from PhaseBody on fails inside a
 // 200. What the service does not report as an error, it reports here in its own way too: a filtered prompt is a

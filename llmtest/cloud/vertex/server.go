@@ -64,8 +64,8 @@ type Options struct {
 
 // Server is a simulated cloud.
 type Server struct {
-	URL  string // for REST; "" if it does not listen by itself, see [New]
-	GRPC string // host and port for gRPC: those of URL
+	URL  string // for REST, and for the engine of package vertex that speaks gRPC; "" if it does not listen by itself, see [New]
+	GRPC string // host and port of URL, as grpc.NewClient takes them
 
 	opts   Options
 	script *cloud.Script
