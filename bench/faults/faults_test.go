@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func TestTheDefaultSeedMeetsTheKnownFigures(t *testing.T) {
 		for name, lost := range map[string]func(i int) bool{
 			"healthy":  func(int) bool { return false },
 			"hang5":    func(i int) bool { return c.fates[0][i][0].Luck < 0.05 },
-			"hang":     c.beforeOpen(),
+			"hang":     c.heldUp(5, nil),
 			"throttle": nil, // the primary is left at once and costs nothing
 		} {
 			var took []float64
@@ -166,20 +167,85 @@ func (c *course) from(place, i int) (took float64) {
 	return took
 }
 
-// beforeOpen says which calls a hanging primary holds up: those that come before the fifth has failed, and
-// then one after each wait.
-func (c *course) beforeOpen() func(i int) bool {
+// heldUp says which calls a hanging primary holds up: those that come before the breaker has opened, after so
+// many timeouts, and then one after each wait. The waits are ±10 % if there is a source for that.
+func (c *course) heldUp(timeouts int, jitter *rand.Rand) func(i int) bool {
+	wait := func() time.Duration {
+		if jitter == nil {
+			return caller.OpenFor
+		}
+		return time.Duration((0.9 + 0.2*jitter.Float64()) * float64(caller.OpenFor))
+	}
 	held := make([]bool, len(c.arrivals))
-	opened := c.arrivals[4] + caller.AttemptLimit
-	probe := opened + caller.OpenFor
+	opened := c.arrivals[timeouts-1] + caller.AttemptLimit
+	probe := opened + wait()
 	for i, at := range c.arrivals {
 		switch {
 		case at < opened:
 			held[i] = true
 		case at >= probe:
 			held[i] = true
-			probe = at + caller.AttemptLimit + caller.OpenFor
+			probe = at + caller.AttemptLimit + wait()
 		}
 	}
 	return func(i int) bool { return held[i] }
+}
+
+// Our breaker opens after six timeouts, failsafe's after five. What that comes to when the primary hangs is
+// computed here over many seeds; -v shows the figures.
+func TestSixTimeoutsAreHardlyMoreThanFive(t *testing.T) {
+	t.Parallel()
+	const seeds = 1000
+	var p99s [2][]float64
+	var held [2]int
+	same, higher, near := 0, 0, 0
+	for seed := range uint64(seeds) {
+		s := &settings{length: knownLength * time.Second, seed: seed + 1}
+		var rounds [2][]float64
+		for round := range 3 {
+			c := s.course(round)
+			for i, lost := range []func(int) bool{c.heldUp(5, nil), c.heldUp(6, rand.New(rand.NewPCG(seed, uint64(round))))} {
+				var took []float64
+				for call := range c.arrivals {
+					cost := 0.0
+					if lost(call) {
+						held[i]++
+						cost = milliseconds(caller.AttemptLimit)
+					}
+					took = append(took, cost+c.from(1, call))
+				}
+				rounds[i] = append(rounds[i], stats.Percentile(took, 0.99))
+			}
+		}
+		five, six := stats.Over(rounds[0]).Median, stats.Over(rounds[1]).Median
+		p99s[0], p99s[1] = append(p99s[0], five), append(p99s[1], six)
+		switch {
+		case six == five:
+			same++
+		case six > five:
+			higher++
+		}
+		if six <= five*(1+equalP99) {
+			near++
+		}
+	}
+	var medians [2]float64
+	for i := range p99s {
+		medians[i] = stats.Percentile(p99s[i], 0.5)
+		t.Logf("%d timeouts: p99 %.0f ms (median of %d seeds), %.1f calls held up a round, at most 1755 ms in %d, at most 1680 ms in %d",
+			5+i, medians[i], seeds, float64(held[i])/3/seeds, atMost(p99s[i], 1755), atMost(p99s[i], 1680))
+	}
+	t.Logf("six against five: the same in %d, higher in %d, at most 5 %% higher in %d", same, higher, near)
+	if medians[1] > medians[0]*1.02 || near < seeds*9/10 {
+		t.Errorf("p99 %.0f ms against %.0f ms, %d of %d at most 5 %% higher", medians[1], medians[0], near, seeds)
+	}
+}
+
+func atMost(values []float64, bound float64) (n int) {
+	for _, v := range values {
+		if v <= bound {
+			n++
+		}
+	}
+	return n
 }
