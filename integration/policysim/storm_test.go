@@ -193,7 +193,7 @@ func TestStorm(t *testing.T) {
 		"one process, 429: answered", "one process, 503: answered",
 	}}
 	for _, l := range lines {
-		seeds := sized(5, 1)
+		seeds := sized(15, 1) // the mean of five peaks still strays by a tenth once in some hundred runs
 		if l.jitter == policy.JitterNone {
 			seeds = 1 // no chance in it
 		}
