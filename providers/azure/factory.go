@@ -81,8 +81,8 @@ func find(auth []Auth, name string) (*Auth, error) {
 		known = append(known, auth[i].Name)
 	}
 	if name == "entra" {
-		return nil, llm.Invalid("auth", "is entra, which this program was built without",
-			`import "github.com/punctual-llm/punctual/providers/azure/entra" and use azure.Factory(entra.Auth)`)
+		return nil, llm.Invalid("auth", "is not built in",
+			"pass entra.Auth of github.com/punctual-llm/punctual/providers/azure/entra to Factory")
 	}
 	next := "leave it out and set api_key"
 	if len(known) > 0 {

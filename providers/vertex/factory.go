@@ -66,8 +66,8 @@ func find(engines []Engine, name string) (Engine, error) {
 		known = append(known, e.Name)
 	}
 	if name == "vertexai" {
-		return Engine{}, llm.Invalid("engine", "is vertexai, which this program was built without",
-			`import "github.com/punctual-llm/punctual/providers/vertex/vertexai" and use vertex.Factory(vertexai.Engine)`)
+		return Engine{}, llm.Invalid("engine", "is not built in",
+			"pass vertexai.Engine of github.com/punctual-llm/punctual/providers/vertex/vertexai to Factory")
 	}
 	return Engine{}, llm.Invalid("engine", "is unknown", fmt.Sprintf("use %s", strings.Join(known, " or ")))
 }
