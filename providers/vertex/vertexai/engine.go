@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
@@ -105,7 +104,6 @@ func dialOptions(custom bool) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: connectTime}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(bounds.Answer)),
 		grpc.WithMaxHeaderListSize(maxHeader),
 	}
 	if !custom { // a server with gRPC's own settings takes such pings for an attack
