@@ -13,12 +13,8 @@ type CallerKey struct{}
 // limits of the program itself, as [CallerKey] says. Only where it is true [Header.Set] writes a header; how much
 // is written then is what the nearest of all deadlines leaves.
 func Awaited(ctx context.Context) bool {
-	for {
-		caller, ok := ctx.Value(CallerKey{}).(context.Context)
-		if !ok {
-			break
-		}
-		ctx = caller
+	if caller, ok := ctx.Value(CallerKey{}).(context.Context); ok {
+		return Awaited(caller)
 	}
 	_, ok := left(ctx)
 	return ok

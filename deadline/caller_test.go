@@ -64,7 +64,7 @@ func TestAwaited(t *testing.T) {
 					defer stop()
 				}
 				for _, d := range tt.limits {
-					ctx, stop = limit(context.WithValue(ctx, value{}, 1), d)
+					ctx, stop = limit(context.WithValue(ctx, value{}, 1), d) //nolint:fatcontext // nested on purpose
 					defer stop()
 				}
 				ctx, stop = within(ctx, tt.inside)

@@ -139,7 +139,8 @@ func askGenai(ctx context.Context, t *testing.T, stream bool, config *genai.Clie
 		SystemInstruction: genai.NewContentFromText("be short", genai.RoleUser), MaxOutputTokens: 100, Temperature: new(float32(0.5)),
 	}
 	if stream {
-		for range c.Models.GenerateContentStream(ctx, "gemini-2.5-flash", genai.Text("hello <ü>"), o) {
+		for _, err := range c.Models.GenerateContentStream(ctx, "gemini-2.5-flash", genai.Text("hello <ü>"), o) {
+			_ = err
 			break
 		}
 		return

@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,8 +58,8 @@ func dial(t *testing.T, v *service, client, server *deadline.Header) grpc_health
 		grpc.UnaryInterceptor(grpcdeadline.UnaryServer(server)), grpc.StreamInterceptor(grpcdeadline.StreamServer(server)),
 	)
 	grpc_health_v1.RegisterHealthServer(g, v)
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(l) }()
+	var served sync.WaitGroup
+	served.Go(func() { _ = g.Serve(l) })
 	conn, err := grpc.NewClient(
 		"passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
@@ -67,7 +68,7 @@ func dial(t *testing.T, v *service, client, server *deadline.Header) grpc_health
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(); g.Stop(); <-served })
+	t.Cleanup(func() { _ = conn.Close(); g.Stop(); served.Wait() })
 	return grpc_health_v1.NewHealthClient(conn)
 }
 
@@ -137,7 +138,7 @@ func TestClient(t *testing.T) {
 				defer cancel()
 				ctx = metadata.AppendToOutgoingContext(ctx, "other", "1")
 				for _, value := range tt.there {
-					ctx = metadata.AppendToOutgoingContext(ctx, name, value)
+					ctx = metadata.AppendToOutgoingContext(ctx, name, value) //nolint:fatcontext // several values
 				}
 				for kind, err := range both(ctx, c) {
 					if err != nil {
@@ -194,7 +195,7 @@ func TestServer(t *testing.T) {
 				ctx, cancel := within(t.Context(), tt.own)
 				defer cancel()
 				for _, value := range tt.received {
-					ctx = metadata.AppendToOutgoingContext(ctx, key, value)
+					ctx = metadata.AppendToOutgoingContext(ctx, key, value) //nolint:fatcontext // several values
 				}
 				for kind, err := range both(ctx, c) {
 					if got := status.Convert(err); got.Code() != tt.code || !strings.Contains(got.Message(), tt.message) {
