@@ -139,14 +139,14 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	if stop := c.stopBefore(left, bound); stop != "" {
 		return nil, nil, &llm.Error{Stopped: stop}
 	}
-	at, sleep, unfit := policy.Pick(c.slots, c.wait, elapsed, left, c.minimum)
+	at, sleep, unfit := policy.Pick(c.slots, c.wait, elapsed, left, c.after(left, elapsed))
 	resort := false
 	if at < 0 {
 		if at = c.resort(); at >= 0 {
 			resort = true
 		} else {
 			var late bool
-			at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.minimum)
+			at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.after(left, elapsed))
 			unfit = unfit || late
 		}
 	}
@@ -253,12 +253,12 @@ func (c *call) release() {
 }
 
 // spread lengthens a wait for the end of a cool-down, at which all calls that wait for it would come back at
-// the same instant. A slot's own wait after a failure is spread already. The minimum is left after it.
+// the same instant. A slot's own wait after a failure is spread already. What has to be left after it is.
 func (c *call) spread(slot int, wait, elapsed, left time.Duration) time.Duration {
 	if c.slots[slot].ReadyAt-elapsed >= wait {
 		return wait
 	}
-	return wait + rand.N(min(wait/2, left-c.minimum-wait)+1)
+	return wait + rand.N(min(wait/2, left-c.after(left, elapsed)-wait)+1)
 }
 
 func (c *call) sleep(d time.Duration) {

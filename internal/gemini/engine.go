@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -29,6 +30,7 @@ type Settings struct {
 	Custom   bool   // Base is not one of Google's own addresses
 	APIKey   string // "": every call has a token
 	HTTP     *http.Client
+	Hint     *deadline.Header // a gateway's own; nil: none
 }
 
 // Conn carries calls to one model. Its methods are for any number of goroutines.

@@ -30,7 +30,7 @@ func (p *Provider) newClient(region string) *bedrockruntime.Client {
 		Logger:             logging.Nop{},
 		Credentials:        aws.CredentialsProviderFunc(callCredentials),
 		AuthSchemeResolver: scheme{bearer: *p.token != ""},
-		APIOptions:         []func(*middleware.Stack) error{ourBody},
+		APIOptions:         []func(*middleware.Stack) error{ourBody, ownLimits},
 	}
 	if p.endpoint != "" {
 		o.BaseEndpoint = aws.String(p.endpoint)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"cloud.google.com/go/aiplatform/apiv1beta1/aiplatformpb"
@@ -14,6 +16,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/bounds"
 )
 
@@ -156,16 +159,23 @@ func (t *tap) RecvMsg(any) error {
 type bearer struct {
 	token, quotaProject string
 	secure              bool
+	hint                *deadline.Header // nil: none
 }
 
-// GetRequestMetadata returns the headers of the credential.
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	h := make(map[string]string, 2)
+// GetRequestMetadata returns the headers of the credential, and the hint: it is asked when the call is sent.
+func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	h := make(map[string]string, 3)
 	if b.token != "" {
 		h["authorization"] = "Bearer " + b.token
 	}
 	if b.quotaProject != "" {
 		h["x-goog-user-project"] = b.quotaProject
+	}
+	if b.hint != nil {
+		header := make(http.Header, 1)
+		if b.hint.Set(ctx, header); len(header) > 0 {
+			h[strings.ToLower(b.hint.Name)] = header.Get(b.hint.Name)
+		}
 	}
 	return h, nil
 }
