@@ -103,8 +103,6 @@ func TestWrongUse(t *testing.T) {
 		{"no provider", "generate x", nil, "", 3, []string{"no provider", "AZURE_OPENAI_ENDPOINT", "punctual generate -demo"}},
 		{"a model at Bedrock without a region", "generate x", map[string]string{envBedrockModel: "m"}, "", 3, []string{"LLM_BEDROCK_MODEL is set, but AWS_REGION is not", "next: export AWS_REGION="}},
 		{"a model at Vertex without a project", "generate x", map[string]string{envVertexModel: "m"}, "", 3, []string{"LLM_VERTEX_MODEL is set, but GOOGLE_CLOUD_PROJECT is not"}},
-		{"a Bedrock endpoint that is no address", "generate x", map[string]string{envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1", envBedrockEndpoint: "here"}, "", 3, []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME: ", "next: "}},
-		{"a Vertex endpoint that is no address", "generate x", map[string]string{envVertexModel: "gemini-2.5-flash", envVertexProject: "p", envVertexEndpoint: "here"}, "", 3, []string{"GOOGLE_VERTEX_BASE_URL: ", "next: "}},
 		{"no key", "generate x", with(envAzureKey, ""), "", 3, []string{"AZURE_OPENAI_API_KEY is not", "next: export AZURE_OPENAI_API_KEY="}},
 		{"no deployment", "generate x", with(envAzureDeployment, ""), "", 3, []string{"AZURE_OPENAI_DEPLOYMENT is not"}},
 		{"an endpoint that is no address", "generate x", with(envAzureEndpoint, "myresource"), "", 3, []string{"AZURE_OPENAI_ENDPOINT: is no http or https address", "next: "}},
@@ -140,6 +138,23 @@ func TestWrongUse(t *testing.T) {
 				}
 			}
 			checkClean(t, stderr)
+		})
+	}
+}
+
+// TestWrongEndpointOfAVendor: the adapters read the variables of their vendors, and the command says which is wrong.
+func TestWrongEndpointOfAVendor(t *testing.T) {
+	for variable, env := range map[string]map[string]string{
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": {envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1"},
+		"AWS_ENDPOINT_URL":                 {envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1"},
+		"GOOGLE_VERTEX_BASE_URL":           {envVertexModel: "gemini-2.5-flash", envVertexProject: "p"},
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, "here")
+			status, _, stderr := command(t.Context(), env, "", "generate", "x")
+			if status != exitConfig || !strings.HasPrefix(stderr, "punctual: "+variable+": is no http or https address\nnext: ") {
+				t.Errorf("%d %q", status, stderr)
+			}
 		})
 	}
 }
@@ -306,14 +321,21 @@ func TestGenerateAsksTheProvidersInTurn(t *testing.T) {
 	v := simvertex.StartOptions(&simvertex.Options{Script: turns(llmtest.Text("from the third")), APIKey: secret})
 	t.Cleanup(v.Close)
 	for name, value := range map[string]string{
-		envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1", envBedrockEndpoint: b.URL,
-		envVertexModel: simulatedGemini, envVertexProject: "p", envVertexEndpoint: v.URL, envVertexKey: secret,
+		envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1",
+		envVertexModel: simulatedGemini, envVertexProject: "p", envVertexKey: secret,
 	} {
 		env[name] = value
 	}
+	t.Setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", b.URL) // the adapters read these themselves
+	t.Setenv("GOOGLE_VERTEX_BASE_URL", v.URL)
 	targets, err := environmentTargets(func(name string) string { return env[name] })
 	if err != nil || len(targets) != 3 {
 		t.Fatalf("%d targets, %v", len(targets), err)
+	}
+	for _, target := range targets {
+		if target.Close == nil {
+			t.Errorf("%s cannot be closed", target.Name)
+		}
 	}
 	closeTargets(targets)
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIASIMULATED")

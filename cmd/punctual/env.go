@@ -12,22 +12,21 @@ import (
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
-// The variables that make a provider known without a file.
+// The variables that make a provider known without a file. Those with an address in place of the vendor's own
+// are the adapters' to read, as the SDKs under them do.
 const (
 	envAzureEndpoint   = "AZURE_OPENAI_ENDPOINT"
 	envAzureKey        = "AZURE_OPENAI_API_KEY"
 	envAzureDeployment = "AZURE_OPENAI_DEPLOYMENT"
 	envAzureVersion    = "AZURE_OPENAI_API_VERSION"
 
-	envBedrockModel    = "LLM_BEDROCK_MODEL"
-	envBedrockRegion   = "AWS_REGION"
-	envBedrockEndpoint = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME" // as AWS's own SDKs read it
+	envBedrockModel  = "LLM_BEDROCK_MODEL"
+	envBedrockRegion = "AWS_REGION"
 
 	envVertexModel    = "LLM_VERTEX_MODEL"
 	envVertexProject  = "GOOGLE_CLOUD_PROJECT"
 	envVertexLocation = "GOOGLE_CLOUD_LOCATION"
-	envVertexEndpoint = "GOOGLE_VERTEX_BASE_URL" // as Google's own SDKs read it
-	envVertexKey      = "GOOGLE_API_KEY"         // in place of Application Default Credentials
+	envVertexKey      = "GOOGLE_API_KEY" // in place of Application Default Credentials
 )
 
 // errNoProvider is what a command says when the environment names none.
@@ -82,7 +81,7 @@ func bedrockFrom(lookup func(string) string) (*fallback.Target, error) {
 		return nil, err
 	}
 	return bedrockTarget("bedrock", &bedrock.Options{
-		Region: lookup(envBedrockRegion), Model: lookup(envBedrockModel), Endpoint: lookup(envBedrockEndpoint),
+		Region: lookup(envBedrockRegion), Model: lookup(envBedrockModel),
 	})
 }
 
@@ -95,7 +94,7 @@ func vertexFrom(lookup func(string) string) (*fallback.Target, error) {
 	}
 	return vertexTarget("vertex", &vertex.Options{
 		Project: lookup(envVertexProject), Location: lookup(envVertexLocation), Model: lookup(envVertexModel),
-		Endpoint: lookup(envVertexEndpoint), APIKey: lookup(envVertexKey),
+		APIKey: lookup(envVertexKey),
 	})
 }
 
@@ -120,13 +119,19 @@ func vertexTarget(name string, o *vertex.Options) (*fallback.Target, error) {
 	if err != nil {
 		return nil, optionsError(name, err)
 	}
-	t := promptTarget(name, p, llm.ModelRef{Provider: "vertex", Model: o.Model})
-	t.Close = p.Close
-	return t, nil
+	return promptTarget(name, p, llm.ModelRef{Provider: "vertex", Model: o.Model}), nil
 }
 
-func promptTarget(name string, g llm.Generator, model llm.ModelRef) *fallback.Target {
-	return &fallback.Target{Name: name, Generator: g, Model: model, Prompt: true, Can: llm.Capabilities{Streams: true}}
+// provider is what all adapters have in common.
+type provider interface {
+	llm.Generator
+	Close() error
+}
+
+func promptTarget(name string, p provider, model llm.ModelRef) *fallback.Target {
+	return &fallback.Target{
+		Name: name, Generator: p, Model: model, Prompt: true, Can: llm.Capabilities{Streams: true}, Close: p.Close,
+	}
 }
 
 // variablesOf names the variables that a target of the environment was made from.
@@ -148,18 +153,18 @@ func variables(target string) variablesOf {
 		}
 	case "bedrock":
 		return variablesOf{
-			credential: "the AWS credentials (variables, profile or role)", host: envBedrockRegion + " and " + envBedrockEndpoint,
+			credential: "the AWS credentials (variables, profile or role)", host: envBedrockRegion + " and AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 			place:  envBedrockModel + " and " + envBedrockRegion,
-			fields: map[string]string{"region": envBedrockRegion, "model": envBedrockModel, "endpoint": envBedrockEndpoint},
+			fields: map[string]string{"region": envBedrockRegion, "model": envBedrockModel},
 		}
 	case "vertex":
 		return variablesOf{
 			credential: "the Google credentials (gcloud auth application-default login, or " + envVertexKey + ")",
-			host:       envVertexLocation + " and " + envVertexEndpoint,
+			host:       envVertexLocation + " and GOOGLE_VERTEX_BASE_URL",
 			place:      envVertexModel + ", " + envVertexProject + " and " + envVertexLocation,
 			fields: map[string]string{
 				"project": envVertexProject, "location": envVertexLocation, "model": envVertexModel,
-				"endpoint": envVertexEndpoint, "api_key": envVertexKey,
+				"api_key": envVertexKey,
 			},
 		}
 	default:
@@ -177,7 +182,13 @@ func optionsError(target string, err error) error {
 	if !known {
 		name = target + "." + f.Field
 	}
-	text := name + ": " + f.Problem
+	problem := f.Problem
+	if rest, ok := strings.CutPrefix(problem, "of "); ok { // the adapter found the value in a variable
+		if variable, rest, ok := strings.Cut(rest, " "); ok {
+			name, problem = variable, rest
+		}
+	}
+	text := name + ": " + problem
 	if f.Next != "" {
 		text += "\nnext: " + f.Next
 	}
