@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
@@ -422,6 +423,81 @@ func TestNoSuchHost(t *testing.T) {
 			t.Errorf("%s lacks %q", text, want)
 		}
 	}
+}
+
+// TestWhyThereIsNoConnection: every word for it has a next step, and what will not come right by itself is somebody's
+// to mend.
+func TestWhyThereIsNoConnection(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		next   string
+		status int
+	}{
+		httpx.CodeHostNotFound:      {"no such host: check AZURE_OPENAI_ENDPOINT", exitMend},
+		httpx.CodeLookupFailed:      {"no name server answered", exitLater},
+		httpx.CodeNotTrusted:        {"SSL_CERT_FILE", exitMend},
+		httpx.CodeWrongHost:         {"another host's: check AZURE_OPENAI_ENDPOINT", exitMend},
+		httpx.CodeExpired:           {"not valid now", exitMend},
+		httpx.CodeNotTLS:            {"does not speak TLS there: check scheme and port in AZURE_OPENAI_ENDPOINT", exitMend},
+		httpx.CodeTLSRefused:        {"client's certificate", exitMend},
+		httpx.CodeConnectionRefused: {"nobody listens there", exitLater},
+		httpx.CodeConnectionReset:   {"may succeed later", exitLater},
+		httpx.CodeUnreachable:       {"no way to that host", exitLater},
+		httpx.CodeConnectTimeout:    {"no way to that host", exitLater},
+		httpx.CodeClosed:            {"may succeed later", exitLater},
+		"":                          {"may succeed later", exitLater},
+	}
+	for code, tt := range tests {
+		e := &llm.Error{Kind: llm.ErrConnection, Target: "azure", Code: code}
+		if lines := next(e); len(lines) != 1 || !strings.Contains(lines[0], tt.next) {
+			t.Errorf("%s: %q lacks %q", code, lines, tt.next)
+		}
+		if got := exitStatusOf(e); got != tt.status {
+			t.Errorf("%s: exit status %d, want %d", code, got, tt.status)
+		}
+	}
+}
+
+// TestNoCredentialIsNotARefusedOne: nothing was sent, so nobody refused it; which variables are missing is said.
+func TestNoCredentialIsNotARefusedOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ target, code, want string }{
+		{"azure", "no_token", "azure found no credential: set AZURE_OPENAI_API_KEY"},
+		{"bedrock", "no_credentials", "bedrock found no credential: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or"},
+		{"bedrock", "no_profile", "bedrock found no such profile: check AWS_PROFILE"},
+		{"vertex", "no_credentials", "vertex found no credential: set GOOGLE_API_KEY or GOOGLE_APPLICATION_CREDENTIALS"},
+		{"vertex", "no_token", "vertex found no credential: set "},
+	} {
+		e := &llm.Error{Kind: llm.ErrAuth, Code: tt.code, Target: tt.target, NotSent: true}
+		if lines := next(e); len(lines) != 1 || !strings.HasPrefix(lines[0], tt.want) {
+			t.Errorf("%s: %q", tt.code, lines)
+		}
+		if tt.code == "no_profile" { // a trail has no codes
+			continue
+		}
+		e = &llm.Error{Kind: llm.ErrUnavailable, Target: "other", Attempts: trailOf(
+			llm.Attempt{Target: tt.target, Kind: llm.ErrAuth, NotSent: true}, llm.Attempt{Target: "other", Kind: llm.ErrUnavailable},
+		)}
+		if lines := next(e); len(lines) != 2 || !strings.HasPrefix(lines[0], tt.want) {
+			t.Errorf("%s on the way: %q", tt.code, lines)
+		}
+	}
+}
+
+// TestNoCredentialAtAll is the same from the shell.
+func TestNoCredentialAtAll(t *testing.T) {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	env := map[string]string{envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1"}
+	status, _, stderr := command(t.Context(), env, "", "generate", prompt)
+	if status != exitMend || !strings.Contains(stderr, "next: bedrock found no credential: set AWS_ACCESS_KEY_ID") || strings.Contains(stderr, "refused") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	checkClean(t, stderr)
 }
 
 func TestAFailureIsJSONToo(t *testing.T) {

@@ -153,13 +153,13 @@ func variables(target string) variablesOf {
 		}
 	case "bedrock":
 		return variablesOf{
-			credential: "the AWS credentials (variables, profile or role)", host: envBedrockRegion + " and AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+			credential: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or AWS_BEARER_TOKEN_BEDROCK", host: envBedrockRegion + " and AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 			place:  envBedrockModel + " and " + envBedrockRegion,
 			fields: map[string]string{"region": envBedrockRegion, "model": envBedrockModel},
 		}
 	case "vertex":
 		return variablesOf{
-			credential: "the Google credentials (gcloud auth application-default login, or " + envVertexKey + ")",
+			credential: envVertexKey + " or GOOGLE_APPLICATION_CREDENTIALS (gcloud auth application-default login)",
 			host:       envVertexLocation + " and GOOGLE_VERTEX_BASE_URL",
 			place:      envVertexModel + ", " + envVertexProject + " and " + envVertexLocation,
 			fields: map[string]string{
