@@ -101,6 +101,7 @@ func TestWrongUse(t *testing.T) {
 		{"a deadline of nothing", "generate -deadline 0s x", good, "", 2, []string{"-deadline: want a time above 0"}},
 		{"a flag without its value", "generate -o", good, "", 2, []string{"flag needs an argument"}},
 		{"json and stream", "generate -json -stream x", good, "", 2, []string{"leave -stream out"}},
+		{"a target that is not there", "generate -only azur x", good, "", 2, []string{`-only: no target is named "azur"; did you mean "azure"?`, "next: use azure"}},
 		{"no provider", "generate x", nil, "", 3, []string{"no provider", "AZURE_OPENAI_ENDPOINT", "punctual generate -demo"}},
 		{"a model at Bedrock without a region", "generate x", map[string]string{envBedrockModel: "m"}, "", 3, []string{"LLM_BEDROCK_MODEL is set, but AWS_REGION is not", "next: export AWS_REGION="}},
 		{"a model at Vertex without a project", "generate x", map[string]string{envVertexModel: "m"}, "", 3, []string{"LLM_VERTEX_MODEL is set, but GOOGLE_CLOUD_PROJECT is not"}},
@@ -348,6 +349,31 @@ func TestGenerateAsksTheProvidersInTurn(t *testing.T) {
 	}
 	if len(resp.Attempts) != 3 || resp.Attempts[0].Kind != llm.ErrUnavailable || resp.Attempts[1].Kind != llm.ErrRateLimited {
 		t.Errorf("%+v", resp.Attempts)
+	}
+}
+
+// TestOlderNamesOfVariables: the names that the vendors' tools write work, and -only chooses.
+func TestOlderNamesOfVariables(t *testing.T) {
+	b := simbedrock.StartOptions(&simbedrock.Options{Script: turns(llmtest.Text("from bedrock"))})
+	t.Cleanup(b.Close)
+	v := simvertex.StartOptions(&simvertex.Options{Script: turns(llmtest.Text("from google")), APIKey: secret})
+	t.Cleanup(v.Close)
+	t.Setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", b.URL)
+	t.Setenv("GOOGLE_VERTEX_BASE_URL", v.URL)
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", v.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIASIMULATED")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	for _, key := range []string{envVertexKey, envGeminiKey} {
+		env := map[string]string{
+			envBedrockModel: simulatedClaude, envBedrockRegion2: "us-east-1",
+			envVertexModel: simulatedGemini, key: secret,
+		}
+		for only, want := range map[string]string{"": "from bedrock\n", "vertex": "from google\n", "vertex, bedrock": "from google\n", "bedrock": "from bedrock\n"} {
+			status, stdout, stderr := command(t.Context(), env, "", "generate", "-only", only, prompt)
+			if status != 0 || stdout != want {
+				t.Errorf("-only %q with %s: %d %q %s", only, key, status, stdout, stderr)
+			}
+		}
 	}
 }
 

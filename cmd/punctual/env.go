@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,19 +21,21 @@ const (
 	envAzureDeployment = "AZURE_OPENAI_DEPLOYMENT"
 	envAzureVersion    = "AZURE_OPENAI_API_VERSION"
 
-	envBedrockModel  = "LLM_BEDROCK_MODEL"
-	envBedrockRegion = "AWS_REGION"
+	envBedrockModel   = "LLM_BEDROCK_MODEL"
+	envBedrockRegion  = "AWS_REGION"
+	envBedrockRegion2 = "AWS_DEFAULT_REGION" // the older name, which AWS's own tools write
 
 	envVertexModel    = "LLM_VERTEX_MODEL"
 	envVertexProject  = "GOOGLE_CLOUD_PROJECT"
 	envVertexLocation = "GOOGLE_CLOUD_LOCATION"
 	envVertexKey      = "GOOGLE_API_KEY" // in place of Application Default Credentials
+	envGeminiKey      = "GEMINI_API_KEY" // the same, as the documentation of the Gemini API names it
 )
 
 // errNoProvider is what a command says when the environment names none.
 const errNoProvider = `no provider: none of these is set:
   AZURE_OPENAI_ENDPOINT | LLM_BEDROCK_MODEL + AWS_REGION |
-  LLM_VERTEX_MODEL + GOOGLE_CLOUD_PROJECT
+  LLM_VERTEX_MODEL + GOOGLE_CLOUD_PROJECT or GOOGLE_API_KEY
 next: punctual generate -demo "Hello"   (a simulated cloud, no key)`
 
 // environmentTargets opens a target for every provider the environment names. They are asked in this order.
@@ -77,11 +80,12 @@ func bedrockFrom(lookup func(string) string) (*fallback.Target, error) {
 	if lookup(envBedrockModel) == "" {
 		return nil, nil
 	}
-	if err := missing(lookup, envBedrockModel, envBedrockRegion); err != nil {
-		return nil, err
+	region := cmp.Or(lookup(envBedrockRegion), lookup(envBedrockRegion2))
+	if region == "" {
+		return nil, missing(lookup, envBedrockModel, envBedrockRegion)
 	}
 	return bedrockTarget("bedrock", &bedrock.Options{
-		Region: lookup(envBedrockRegion), Model: lookup(envBedrockModel),
+		Region: region, Model: lookup(envBedrockModel),
 	})
 }
 
@@ -89,12 +93,15 @@ func vertexFrom(lookup func(string) string) (*fallback.Target, error) {
 	if lookup(envVertexModel) == "" {
 		return nil, nil
 	}
-	if err := missing(lookup, envVertexModel, envVertexProject); err != nil {
-		return nil, err
+	key := cmp.Or(lookup(envVertexKey), lookup(envGeminiKey))
+	if key == "" { // with a key alone it is the Gemini API
+		if err := missing(lookup, envVertexModel, envVertexProject); err != nil {
+			return nil, err
+		}
 	}
 	return vertexTarget("vertex", &vertex.Options{
 		Project: lookup(envVertexProject), Location: lookup(envVertexLocation), Model: lookup(envVertexModel),
-		APIKey: lookup(envVertexKey),
+		APIKey: key,
 	})
 }
 
