@@ -28,7 +28,8 @@ type Options struct {
 	// Key is the resource's key. Exactly one of Key and Token is set.
 	Key string
 	// Token returns a bearer token, from Entra ID for example. It is asked on each request, so it should cache,
-	// and once more if the service says that the token has expired.
+	// and once more if the service says that the token has expired. An *llm.Error of it is the error of the call;
+	// any other makes it ErrAuth.
 	Token TokenSource
 	// HTTP is the client to use; nil is one of ours. A custom one keeps its transport, under our shims. Its
 	// Timeout is dropped, since it would cut long streams: the context of a call limits it.
