@@ -517,7 +517,7 @@ func checkDetail(_ *observation, r *result, raw json.RawMessage) error {
 	}
 	text := r.failure().Detail() + "\n" + fmt.Sprintf("%+v", r.err)
 	for _, w := range all {
-		if !strings.Contains(text, w) {
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(strings.TrimPrefix(w, "HARM_CATEGORY_"))) {
 			return fmt.Errorf("the error says %s", text)
 		}
 	}

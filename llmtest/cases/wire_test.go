@@ -23,8 +23,11 @@ func header(contentType string) http.Header { return http.Header{"Content-Type":
 // render makes the bytes and times of a reply to q.
 func (f *fake) render(r *reply, q *request) cloud.Reply {
 	out := f.content(r, q)
-	if r.Status != 0 {
+	switch {
+	case r.Status != 0:
 		out.Status = r.Status
+	case r.onlyEnds():
+		out.Status = cloud.NoStatus
 	}
 	if out.Header == nil {
 		out.Header = http.Header{}
@@ -61,6 +64,12 @@ func (f *fake) render(r *reply, q *request) cloud.Reply {
 		}
 	}
 	return out
+}
+
+// onlyEnds reports whether a reply is a connection that is lost before anything is said.
+func (r *reply) onlyEnds() bool {
+	return (r.End == "cut" || r.End == "reset") && r.OK == nil && !r.ToolUseEcho && len(r.Headers) == 0 && len(r.Body) == 0 &&
+		r.BodyRaw == nil && r.SSE == nil && r.ES == nil && r.GStream == nil && r.Drip == nil && r.Ping == nil
 }
 
 // content is the body of a reply in the provider's form.
