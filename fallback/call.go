@@ -160,7 +160,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}
-	if !resort && !a.admit() {
+	if !a.admit(resort) {
 		return nil, nil, nil
 	}
 	c.passOver(at)

@@ -120,6 +120,62 @@ func TestLastResortWhileAProbeIsOut(t *testing.T) {
 	})
 }
 
+// TestLastResortThatAnswersClosesItsBreaker, as a probe that answers does; one that fails changes nothing.
+func TestLastResortThatAnswersClosesItsBreaker(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		steps  []llmtest.Step // of a
+		stream bool
+		state  breaker.State
+		score  float64
+	}{
+		{"an answer", []llmtest.Step{llmtest.Text("ok")}, false, breaker.Closed, 0},
+		{"a streamed answer", []llmtest.Step{llmtest.Text("ok")}, true, breaker.Closed, 0},
+		{"words that show it alive", []llmtest.Step{fail(llm.ErrInvalid), llmtest.Text("ok")}, false, breaker.Closed, 0},
+		{"a failure", []llmtest.Step{fail(llm.ErrUnavailable), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"a failure of the wire", []llmtest.Step{fail(llm.ErrConnection), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"a hang", []llmtest.Step{llmtest.Hang(), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"a throttled one", []llmtest.Step{fail(llm.ErrRateLimited), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"half an answer", []llmtest.Step{llmtest.Cut("ok"), llmtest.Text("ok")}, true, breaker.Open, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var told []breaker.State
+				set := breaker.NewSet(&breaker.Options{OnChange: func(c breaker.Change) {
+					if c.Name == "a" {
+						told = append(told, c.To)
+					}
+				}})
+				score(t, set, "b", 0.9, 0.9, 0.9, 0.9)
+				trip(t, set, "a")
+				time.Sleep(s)
+				c := opened(t, &fallback.Options{Breakers: set, Plans: policy.Plans{Default: exact()}},
+					target("a", tt.steps...), target("b", llmtest.Text("b")))
+				way := ask
+				if tt.stream {
+					way = read
+				}
+				way(t.Context(), c, triage())
+				if st := status(t, c, "a"); st.State != tt.state || st.Score != tt.score || st.OpenUntil.IsZero() != (tt.state == breaker.Closed) {
+					t.Errorf("%+v, want %s with a score of %g", st, tt.state, tt.score)
+				}
+				if n := len(told); (n == 3) != (tt.state == breaker.Closed) {
+					t.Errorf("told %v", told)
+				}
+				if tt.state == breaker.Closed {
+					want(t, "the next call", ask(t.Context(), c, triage()), outcome{text: "ok", trail: "a:answered@0s"})
+				}
+				if st := set.Status("b"); st.State != breaker.Open {
+					t.Errorf("the breaker of b is %s", st.State)
+				}
+			})
+		})
+	}
+}
+
 // TestLastResortPaysWithTokens: so that in an outage such calls end by themselves.
 func TestLastResortPaysWithTokens(t *testing.T) {
 	t.Parallel()
