@@ -251,3 +251,55 @@ func TestACoolingTargetIsWaitedFor(t *testing.T) {
 		want(t, "nor over a minute", ask(t.Context(), cooled(61*s, 70*s), req), outcome{kind: llm.ErrRateLimited, stopped: llm.StopTargets, skipped: "a:cooling b:cooling"})
 	})
 }
+
+// TestTheEarliestOfAllIsWaitedFor: the back-off of one target does not hide that another's rest ends sooner.
+func TestTheEarliestOfAllIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	cool := func(t *testing.T, c *fallback.Chain, name string) { // by a call of somebody else
+		t.Helper()
+		req := triage()
+		req.Route.Only = []string{name}
+		req.Limits.Tries = 1
+		ask(t.Context(), c, req)
+	}
+	rests := func(d time.Duration) llmtest.Step {
+		return llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: d})
+	}
+	later := func(k llm.Kind, d time.Duration) llmtest.Step {
+		return llmtest.Fail(&llm.Error{Kind: k, RetryAfter: d})
+	}
+	tests := []struct {
+		name    string
+		a       []llmtest.Step
+		b       []llmtest.Step // the first one cools it
+		want    string
+		atLeast time.Duration
+		atMost  time.Duration
+	}{
+		{
+			"the rest ends first", []llmtest.Step{later(llm.ErrUnavailable, 20*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(2 * s), llmtest.Text("b")}, "a:unavailable@0s b:answered@0s", 2 * s, 3 * s,
+		},
+		{
+			"the back-off ends first", []llmtest.Step{later(llm.ErrUnavailable, 2*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(20 * s), llmtest.Text("b")}, "a:unavailable@0s a:answered@0s", 2 * s, 3 * s,
+		},
+		{
+			"the rest ends before a reserve is ready", []llmtest.Step{fail(llm.ErrTimeout), fail(llm.ErrTimeout), fail(llm.ErrTimeout), llmtest.Text("a")},
+			[]llmtest.Step{rests(2500 * time.Millisecond), llmtest.Text("b")}, "a:timeout@0s a:timeout@0s b:answered@0s", 2500 * time.Millisecond, 3500 * time.Millisecond,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := planned(t, exact(), target("a", tt.a...), target("b", tt.b...))
+				cool(t, c, "b")
+				got := ask(t.Context(), c, triage())
+				if got.trail != tt.want || got.took < tt.atLeast || got.took > tt.atMost {
+					t.Errorf("%v\nwant %s within %v to %v", got, tt.want, tt.atLeast, tt.atMost)
+				}
+			})
+		})
+	}
+}
