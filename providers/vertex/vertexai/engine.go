@@ -18,6 +18,7 @@ import (
 
 	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/splice"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
@@ -178,13 +179,16 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// Check makes the message of a body, and refuses what it has no place for.
-func (c *conn) Check(body []byte) (prepared any, err error) {
+// Check makes the message of a body, and refuses what it has no place for. Long values go into it as they are.
+func (c *conn) Check(ctx context.Context, body []byte, long *splice.Values) (prepared any, err error) {
 	req, refused := encode(body, c.model)
 	if refused != nil {
 		return nil, refused
 	}
-	return req, nil
+	if long != nil {
+		putBack(req.ProtoReflect(), long)
+	}
+	return req, ctx.Err()
 }
 
 // CarriesBytes implements gemini.PartCarrier.
