@@ -292,6 +292,9 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 			return llm.StopFinal
 		}
 		return llm.StopDeadline
+	case left <= 0 && c.failure == nil && bound == llm.BoundTotal: // it passed in a sleep
+		c.failure = &llm.Error{Kind: llm.ErrTimeout, Bound: bound, NotSent: true}
+		return llm.StopTotal
 	case left <= 0 && c.failure == nil: // a deadline that has passed, but whose timer has not fired yet
 		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: c.owner(), NotSent: true}
 		return llm.StopDeadline

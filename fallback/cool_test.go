@@ -1,6 +1,7 @@
 package fallback_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,5 +87,52 @@ func TestWhatAFailureCoolsDoesNotDependOnTheCall(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestATotalThatPassesInASleep is a Timeout, and not the caller's or the execution's deadline, which are kept apart.
+func TestATotalThatPassesInASleep(t *testing.T) {
+	t.Parallel()
+	const short = 5 // ns: a budget without a minimum, so that a sleep may take all of it
+	tests := []struct {
+		name  string
+		total time.Duration
+		ctx   func(context.Context) (context.Context, context.CancelFunc)
+		want  outcome
+	}{
+		{"the total", short, context.WithCancel, outcome{kind: llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTotal}},
+		{"the caller's deadline", s, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, short)
+		}, outcome{kind: llm.ErrDeadlineExceeded, bound: llm.BoundCaller, stopped: llm.StopDeadline}},
+		{"both at once", short, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, short)
+		}, outcome{kind: llm.ErrDeadlineExceeded, bound: llm.BoundCaller, stopped: llm.StopDeadline}},
+		{"a later deadline", short, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 2*short)
+		}, outcome{kind: llm.ErrTimeout, bound: llm.BoundTotal, stopped: llm.StopTotal}},
+		{"the caller leaves", s, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(short-1, cancel)
+			return ctx, cancel
+		}, outcome{kind: llm.ErrCanceled, stopped: llm.StopFinal}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				plan := exact()
+				plan.MaxRetries = policy.NoRetries
+				c := planned(t, plan, target("a", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: s}), llmtest.Hang()))
+				ask(t.Context(), c, triage())
+				time.Sleep(s - short) // the rest ends when the call has to
+				ctx, cancel := tt.ctx(t.Context())
+				defer cancel()
+				req := triage()
+				req.Limits.Total = tt.total
+				got := ask(ctx, c, req)
+				got.skipped, got.took = "", 0
+				want(t, tt.name, got, tt.want)
+			})
+		})
 	}
 }
