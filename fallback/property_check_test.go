@@ -317,7 +317,7 @@ func (c *simCall) checkSink() {
 			c.problem("%s is asked after content of %s has reached the caller", try.target, author.target)
 		}
 	}
-	if c.err == nil && c.panicked == nil && len(c.seen) != len(author.script) && (author.prompt || !author.fault.Stubborn) {
+	if c.err == nil && c.panicked == nil && len(c.seen) != len(author.script) {
 		c.problem("success after %d of %d events", len(c.seen), len(author.script))
 	}
 }
@@ -489,8 +489,8 @@ func (c *simCall) checkPartial(got *llm.Response) {
 	if got != nil {
 		have = got.Message.Parts
 	}
-	if author := c.author(); author != nil && (author.fault.Stubborn || author.nothing || author.fault.Noisy && !author.prompt) {
-		return // it lies about what the sink took, and nobody else counts; Detached believes the EventDone of such a target
+	if author := c.author(); author != nil && (author.fault.Stubborn || author.nothing) {
+		return // it lies about what the sink took, and nobody else counts
 	}
 	if len(want)+len(have) > 0 && !reflect.DeepEqual(want, have) {
 		c.problem("the partial answer is %v, the sink took %v", have, want)
