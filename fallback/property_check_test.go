@@ -470,6 +470,8 @@ func (c *simCall) checkError(e *llm.Error) {
 	}
 	if c.Streamed {
 		c.checkPartial(e.Partial)
+	} else if e.Partial != nil && e.Kind != llm.ErrContentFiltered {
+		c.problem("a partial answer without a sink: %+v", e.Partial)
 	}
 	if c.resp != nil && c.Via == "client" {
 		c.problem("an answer beside an error")
