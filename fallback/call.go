@@ -43,7 +43,7 @@ type call struct {
 	skipped  []llm.Skip
 	warnings []llm.Warning
 	failure  *llm.Error     // what the call ends with if nothing else comes; observers have it, so it is not changed
-	partial  *llm.Response  // what the sink accepted of the failed attempt
+	partial  *llm.Response  // what stands beside the failure
 	retry    time.Duration  // the earliest useful retry, after the start; 0: unknown
 	stop     llm.StopReason // why a target that failed will not be asked again
 }
@@ -119,11 +119,19 @@ func (c *call) run() (*llm.Response, error) {
 			return c.answer(resp, a), nil
 		default:
 			if stop := c.failed(a, err); stop != "" {
-				c.partial = resp
+				c.keep(resp, err.Kind)
 				return c.fail(stop)
 			}
 		}
 		now = time.Now()
+	}
+}
+
+// keep keeps what stands beside the failure that ends the call: what the caller's sink accepted. Without a sink
+// nothing was accepted, also if the call was streamed inside; of a filtered answer the caller gets what there is.
+func (c *call) keep(resp *llm.Response, why llm.Kind) {
+	if c.sink != nil || why == llm.ErrContentFiltered {
+		c.partial = resp
 	}
 }
 
@@ -292,6 +300,9 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 			return llm.StopFinal
 		}
 		return llm.StopDeadline
+	case left <= 0 && c.failure == nil && bound == llm.BoundTotal: // it passed in a sleep
+		c.failure = &llm.Error{Kind: llm.ErrTimeout, Bound: bound, NotSent: true}
+		return llm.StopTotal
 	case left <= 0 && c.failure == nil: // a deadline that has passed, but whose timer has not fired yet
 		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: c.owner(), NotSent: true}
 		return llm.StopDeadline
