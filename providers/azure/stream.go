@@ -36,7 +36,7 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 		if a.late && !a.ended {
 			return a.fail(ended(a.ctx, false))
 		}
-		size := a.size
+		size, complete := a.size, a.ended // before this event
 		if err := a.event(raw); err != nil {
 			return a.broken(err)
 		}
@@ -44,6 +44,8 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 			end.Reopen()
 		}
 		switch {
+		case a.problem != nil && complete && a.ended && !a.vague:
+			return a.response() // it comes behind the end mark
 		case a.problem != nil:
 			return a.reported(a.problem, nil)
 		case a.late:
@@ -98,7 +100,7 @@ func (a *answer) over(err error, chunks int) (*llm.Response, error) {
 	done := errors.Is(err, io.EOF) && a.wire.reply.err == nil // the SDK stopped by itself, so it has read [DONE]
 	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: err}
 	switch payload := a.wire.StreamError(); {
-	case payload != nil:
+	case payload != nil && (!a.ended || a.vague):
 		return a.reported(payload, err)
 	case done:
 		a.wire.reply.drain()
