@@ -10,6 +10,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/internal/sse"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -98,7 +99,7 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 // takes every end for a good one.
 func (a *answer) over(err error, chunks int) (*llm.Response, error) {
 	done := errors.Is(err, io.EOF) && a.wire.reply.err == nil // the SDK stopped by itself, so it has read [DONE]
-	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: err}
+	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: secret.Cause(err)}
 	switch payload := a.wire.StreamError(); {
 	case payload != nil && (!a.ended || a.vague):
 		return a.reported(payload, err)
