@@ -34,6 +34,7 @@ type answer struct {
 	usage       llm.Usage
 	finish      string          // the last finish reason
 	ended       bool            // no content came since
+	vague       bool            // content came behind a finish reason once, so those of this stream say less
 	problem     json.RawMessage // an error beside or inside the choices
 	filters     json.RawMessage // the content filter's verdict on the first choice
 }
@@ -88,6 +89,7 @@ func (a *answer) take(c *content, raw []byte) error {
 // if no content comes behind it.
 func (a *answer) finished(reason string, content bool) {
 	a.finish = cmp.Or(reason, a.finish)
+	a.vague = a.vague || a.ended && content
 	a.ended = reason != "" || a.ended && !content
 }
 

@@ -102,7 +102,7 @@ func TestAnotherEngine(t *testing.T) {
 	}{
 		"answer":          {answer, io.EOF, ""},
 		"broken behind":   {answer, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable}}, ""},
-		"reported behind": {answer, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable}, Reported: true}, llm.ErrUnavailable},
+		"reported behind": {answer, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable}, Reported: true}, ""},
 		"broken":          {nil, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrConnection, NotSent: true}}, llm.ErrConnection},
 		"no end":          {nil, io.EOF, llm.ErrInterrupted},
 	} {
