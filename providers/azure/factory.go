@@ -44,8 +44,8 @@ type section struct {
 }
 
 // Factory opens targets of Azure OpenAI and Azure AI from a configuration, with the keys endpoint, deployment,
-// api_version, api_key, parameters and legacy_max_tokens, as in [Options], and hint (header, unit, configured). In place of api_key, auth names one
-// of the given ways to get tokens, with tenant_id, client_id and scope as its settings.
+// api_version, api_key, parameters and legacy_max_tokens, as in [Options], and hint (header, unit, configured). In
+// place of api_key, auth names one of the given ways to get tokens, with tenant_id, client_id and scope as its settings.
 func Factory(auth ...Auth) llm.Factory {
 	auth = slices.Clone(auth)
 	return func(ctx context.Context, settings func(into any) error) (llm.Endpoint, error) {

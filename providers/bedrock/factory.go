@@ -31,8 +31,9 @@ type section struct {
 }
 
 // Factory opens targets of Amazon Bedrock from a configuration, with the keys region, model, family, endpoint,
-// bearer_token, profile, guardrail (id, version, trace, mode) and parameters, as in [Options], and hint (header, unit, configured). In place of a bearer token access_key_id,
-// secret_access_key and session_token may be given; without any of them the standard chain is asked.
+// bearer_token, profile, guardrail (id, version, trace, mode) and parameters, as in [Options], and hint (header, unit,
+// configured). In place of a bearer token access_key_id, secret_access_key and session_token may be given; without any
+// of them the standard chain is asked.
 func Factory() llm.Factory {
 	return func(_ context.Context, settings func(into any) error) (llm.Endpoint, error) {
 		var s section

@@ -26,7 +26,8 @@ type section struct {
 const genaiName = "genai"
 
 // Factory opens targets from a configuration, with the keys project, location, model, endpoint, api_key and
-// parameters, as in [Options], and hint (header, unit, configured). engine names one of the given engines; genai is the default.
+// parameters, as in [Options], and hint (header, unit, configured). engine names one of the given engines;
+// genai is the default.
 func Factory(engines ...Engine) llm.Factory {
 	engines = slices.Clone(engines)
 	return func(_ context.Context, settings func(into any) error) (llm.Endpoint, error) {
