@@ -75,7 +75,7 @@ func shallow(src *source, tokens token.Tokens, r *report) bool {
 		if t.Position.Line != line {
 			line, run = t.Position.Line, 0
 		}
-		switch t.Type {
+		switch t.Type { //nolint:exhaustive // the others do not nest
 		case token.MappingStartType, token.SequenceStartType:
 			depth++
 		case token.MappingEndType, token.SequenceEndType:
@@ -83,7 +83,7 @@ func shallow(src *source, tokens token.Tokens, r *report) bool {
 		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType, token.AliasType:
 			run++
 		}
-		if depth > maxDepth || run > 2*maxNodes/maxDepth || t.Position.Column > maxBytes/8 || run > maxDepth && depth == 0 {
+		if depth > maxDepth || depth == 0 && run > maxDepth {
 			r.add(place{src: src, line: line, col: t.Position.Column, hidden: true}, "",
 				fmt.Sprintf("this nests more than %d levels", maxDepth), "", "next: is it the right file?")
 			return false
@@ -145,7 +145,7 @@ func (s *source) showSigns(tokens token.Tokens) {
 		if t.Position == nil {
 			continue
 		}
-		switch t.Type {
+		switch t.Type { //nolint:exhaustive // the others do not nest
 		case token.MappingStartType, token.MappingEndType, token.SequenceStartType, token.SequenceEndType,
 			token.CollectEntryType, token.MappingValueType, token.SequenceEntryType:
 			s.show(t.Position.Line, t.Position.Column, t.Value)
