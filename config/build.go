@@ -142,11 +142,26 @@ func (c *Config) explain(r *report, t *Target, err error) {
 		if note != "" {
 			note = "next: " + note
 		}
-		r.add(at, path+"."+field.Field, field.Problem, "", note)
+		r.add(at, path+"."+field.Field, n.discreet(field.Problem), "", n.discreet(note))
 	default:
-		r.add(at, path, "cannot be opened: "+reason(err), "", "next: check the target's settings")
+		r.add(at, path, "cannot be opened: "+n.discreet(oneLine(err.Error())), "", "next: check the target's settings")
 	}
 }
+
+// discreet is a text of a provider, or another if it repeats a value that may be a secret.
+func (n *node) discreet(text string) string {
+	if n == nil {
+		return text
+	}
+	for _, secret := range n.secrets("", false) {
+		if strings.Contains(text, secret) {
+			return "its provider says why, but the text repeats a setting and is not shown"
+		}
+	}
+	return text
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // placeOf is where a field of a target is written, or else where the target is.
 func (c *Config) placeOf(n *node, field string, at place) place {

@@ -161,7 +161,7 @@ func (d *decoder) want(path string, n *node, f *field, form, fix string) {
 	what := n.kind.String() + " stands where " + form + " is wanted"
 	if harmless := f != nil && !f.secret && n.kind.scalar(); harmless { // text in place of keys may be anything: api_key:SECRET
 		n.show()
-		if n.kind == stringKind && !n.changed() {
+		if n.kind == stringKind && !n.changed() && !n.risky() {
 			what = quoteKey(n.quote()) + " is not " + form
 		}
 	}
@@ -370,7 +370,10 @@ func (d *decoder) text(path string, n *node, f *field) (string, bool) {
 // word tells that a value is none of the words that are possible.
 func (d *decoder) word(path string, n *node, words []string) {
 	known := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
-	what := quoteKey(n.quote()) + " is not known"
+	what := "this word is not known"
+	if !n.risky() {
+		what = quoteKey(n.quote()) + " is not known"
+	}
 	if len(n.vars) > 0 {
 		what = "the value of " + list(n.vars) + " is not known"
 	}
