@@ -17,7 +17,8 @@ import (
 // a target's provider has.
 //
 // With prev the chain takes over from it: breakers, cool-downs, retry tokens and connections of the targets whose
-// name and settings are the same live on, calls under way end on prev, and prev need not be closed. An error, an
+// name and settings are the same live on, calls under way end on prev, and prev need not be closed; of Config.Breaker
+// all but OnChange is new. An error, an
 // [*Error] where the configuration is wrong, leaves prev as it was.
 func (c *Config) Build(ctx context.Context, providers map[string]llm.Factory, prev *fallback.Chain) (*fallback.Chain, error) {
 	var targets []fallback.Target
@@ -34,6 +35,7 @@ func (c *Config) Build(ctx context.Context, providers map[string]llm.Factory, pr
 	if err == nil {
 		var chain *fallback.Chain
 		if chain, err = fallback.New(targets, c.options(prev)); err == nil {
+			chain.Breakers().Adjust(c.Breaker.Threshold, c.Breaker.OpenFor)
 			return chain, nil
 		}
 	}

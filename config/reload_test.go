@@ -183,3 +183,20 @@ func TestAFingerprintIsOfTheProviderAndItsSettings(t *testing.T) {
 		t.Errorf("fingerprint %q", same)
 	}
 }
+
+func TestAReloadChangesTheBreakersSettingsAndKeepsTheirState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const file = "breaker: {threshold: %d}\nretry: {max_retries: 0}" + oneTarget
+		prev := load(t, fmt.Sprintf(file, 3), unavailable, nil)
+		call(t.Context(), prev, "")
+		chain := load(t, fmt.Sprintf(file, 2), unavailable, prev)
+		if s := chain.Status()[0]; s.Score != 1 {
+			t.Errorf("the score is %v, want that of the failure before the reload", s.Score)
+		}
+		call(t.Context(), chain, "")
+		if s := chain.Status()[0]; s.State != breaker.Open {
+			t.Errorf("after two failures with a threshold of 2: %v", s.State)
+		}
+	})
+}
