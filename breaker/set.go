@@ -57,7 +57,7 @@ type settings struct {
 // Adjust replaces Options.Threshold and Options.OpenFor; 0 or less is the default, as there. What breakers have counted
 // stays, and one that is open stays open for as long as it was to: the new values hold from the next failure on.
 func (s *Set) Adjust(threshold float64, openFor time.Duration) {
-	if threshold <= 0 {
+	if !(threshold > 0) { // NaN, too
 		threshold = defaultThreshold
 	}
 	if openFor <= 0 {
