@@ -93,6 +93,27 @@ func (b *breaker) probe(p *Permit, seen *gateState) {
 	told = true
 }
 
+// bypassed hears how a call went that was made past the gate. A success is settled as that of the probe that
+// gobreaker admits now; the gate as it was seen before shows that gobreaker was not closed then, and has not been
+// since.
+func (b *breaker) bypassed(verdict error) {
+	seen := b.gate.now.Load()
+	if verdict != nil || seen.name() == Closed {
+		return
+	}
+	done, err := b.cb.Allow()
+	switch {
+	case err != nil: // a probe is out
+	case b.gate.now.Load() != seen:
+		done(nothing{})
+	default:
+		if seen.name() == Open {
+			b.set.changes.probing(b, seen)
+		}
+		done(nil)
+	}
+}
+
 func (b *breaker) refusal() error {
 	_, until := b.gate.look()
 	return &OpenError{Name: b.name, Until: until}

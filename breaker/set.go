@@ -89,6 +89,19 @@ func (s *Set) Allow(name string) (Permit, error) {
 	return b.allow()
 }
 
+// Bypass is a Permit for a call that is made although the named breaker may refuse it, as a last resort. It
+// takes no probe's slot. If the call succeeds the target is seen to be alive: that closes the breaker as a
+// probe's success does, unless a probe is out, whose verdict is awaited, or the breaker has opened within the
+// last millisecond. Whatever else becomes of the call says nothing, nor does any end of it while the breaker is
+// closed.
+func (s *Set) Bypass(name string) Permit {
+	b := s.find(name)
+	if b == nil {
+		b = s.add(name)
+	}
+	return Permit{breaker: b, done: b.bypassed}
+}
+
 // Status is the state of the named breaker; one that has not been used is closed.
 func (s *Set) Status(name string) Status {
 	if b := s.find(name); b != nil {

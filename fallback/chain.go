@@ -64,7 +64,9 @@ func New(targets []Target, o *Options) (*Chain, error) {
 	return c, nil
 }
 
-// NewClient is the shortest way to a call with every rule on: a Client over New(targets, o).
+// NewClient is the shortest way to a call with every rule on: a Client over New(targets, o). Its Chain is out of
+// reach, so that the targets are never closed: a program that does not use them to its end takes New, llm.NewClient
+// and Chain.Close.
 func NewClient(targets []Target, o *Options) (*llm.Client, error) {
 	c, err := New(targets, o)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
@@ -100,11 +101,10 @@ func TestWrongUse(t *testing.T) {
 		{"a deadline of nothing", "generate -deadline 0s x", good, "", 2, []string{"-deadline: want a time above 0"}},
 		{"a flag without its value", "generate -o", good, "", 2, []string{"flag needs an argument"}},
 		{"json and stream", "generate -json -stream x", good, "", 2, []string{"leave -stream out"}},
+		{"a target that is not there", "generate -only azur x", good, "", 2, []string{`-only: no target is named "azur"; did you mean "azure"?`, "next: use azure"}},
 		{"no provider", "generate x", nil, "", 3, []string{"no provider", "AZURE_OPENAI_ENDPOINT", "punctual generate -demo"}},
 		{"a model at Bedrock without a region", "generate x", map[string]string{envBedrockModel: "m"}, "", 3, []string{"LLM_BEDROCK_MODEL is set, but AWS_REGION is not", "next: export AWS_REGION="}},
 		{"a model at Vertex without a project", "generate x", map[string]string{envVertexModel: "m"}, "", 3, []string{"LLM_VERTEX_MODEL is set, but GOOGLE_CLOUD_PROJECT is not"}},
-		{"a Bedrock endpoint that is no address", "generate x", map[string]string{envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1", envBedrockEndpoint: "here"}, "", 3, []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME: ", "next: "}},
-		{"a Vertex endpoint that is no address", "generate x", map[string]string{envVertexModel: "gemini-2.5-flash", envVertexProject: "p", envVertexEndpoint: "here"}, "", 3, []string{"GOOGLE_VERTEX_BASE_URL: ", "next: "}},
 		{"no key", "generate x", with(envAzureKey, ""), "", 3, []string{"AZURE_OPENAI_API_KEY is not", "next: export AZURE_OPENAI_API_KEY="}},
 		{"no deployment", "generate x", with(envAzureDeployment, ""), "", 3, []string{"AZURE_OPENAI_DEPLOYMENT is not"}},
 		{"an endpoint that is no address", "generate x", with(envAzureEndpoint, "myresource"), "", 3, []string{"AZURE_OPENAI_ENDPOINT: is no http or https address", "next: "}},
@@ -140,6 +140,23 @@ func TestWrongUse(t *testing.T) {
 				}
 			}
 			checkClean(t, stderr)
+		})
+	}
+}
+
+// TestWrongEndpointOfAVendor: the adapters read the variables of their vendors, and the command says which is wrong.
+func TestWrongEndpointOfAVendor(t *testing.T) {
+	for variable, env := range map[string]map[string]string{
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": {envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1"},
+		"AWS_ENDPOINT_URL":                 {envBedrockModel: "amazon.nova-lite-v1:0", envBedrockRegion: "us-east-1"},
+		"GOOGLE_VERTEX_BASE_URL":           {envVertexModel: "gemini-2.5-flash", envVertexProject: "p"},
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, "here")
+			status, _, stderr := command(t.Context(), env, "", "generate", "x")
+			if status != exitConfig || !strings.HasPrefix(stderr, "punctual: "+variable+": is no http or https address\nnext: ") {
+				t.Errorf("%d %q", status, stderr)
+			}
 		})
 	}
 }
@@ -306,14 +323,21 @@ func TestGenerateAsksTheProvidersInTurn(t *testing.T) {
 	v := simvertex.StartOptions(&simvertex.Options{Script: turns(llmtest.Text("from the third")), APIKey: secret})
 	t.Cleanup(v.Close)
 	for name, value := range map[string]string{
-		envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1", envBedrockEndpoint: b.URL,
-		envVertexModel: simulatedGemini, envVertexProject: "p", envVertexEndpoint: v.URL, envVertexKey: secret,
+		envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1",
+		envVertexModel: simulatedGemini, envVertexProject: "p", envVertexKey: secret,
 	} {
 		env[name] = value
 	}
+	t.Setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", b.URL) // the adapters read these themselves
+	t.Setenv("GOOGLE_VERTEX_BASE_URL", v.URL)
 	targets, err := environmentTargets(func(name string) string { return env[name] })
 	if err != nil || len(targets) != 3 {
 		t.Fatalf("%d targets, %v", len(targets), err)
+	}
+	for _, target := range targets {
+		if target.Close == nil {
+			t.Errorf("%s cannot be closed", target.Name)
+		}
 	}
 	closeTargets(targets)
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIASIMULATED")
@@ -325,6 +349,31 @@ func TestGenerateAsksTheProvidersInTurn(t *testing.T) {
 	}
 	if len(resp.Attempts) != 3 || resp.Attempts[0].Kind != llm.ErrUnavailable || resp.Attempts[1].Kind != llm.ErrRateLimited {
 		t.Errorf("%+v", resp.Attempts)
+	}
+}
+
+// TestOlderNamesOfVariables: the names that the vendors' tools write work, and -only chooses.
+func TestOlderNamesOfVariables(t *testing.T) {
+	b := simbedrock.StartOptions(&simbedrock.Options{Script: turns(llmtest.Text("from bedrock"))})
+	t.Cleanup(b.Close)
+	v := simvertex.StartOptions(&simvertex.Options{Script: turns(llmtest.Text("from google")), APIKey: secret})
+	t.Cleanup(v.Close)
+	t.Setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", b.URL)
+	t.Setenv("GOOGLE_VERTEX_BASE_URL", v.URL)
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", v.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIASIMULATED")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	for _, key := range []string{envVertexKey, envGeminiKey} {
+		env := map[string]string{
+			envBedrockModel: simulatedClaude, envBedrockRegion2: "us-east-1",
+			envVertexModel: simulatedGemini, key: secret,
+		}
+		for only, want := range map[string]string{"": "from bedrock\n", "vertex": "from google\n", "vertex, bedrock": "from google\n", "bedrock": "from bedrock\n"} {
+			status, stdout, stderr := command(t.Context(), env, "", "generate", "-only", only, prompt)
+			if status != 0 || stdout != want {
+				t.Errorf("-only %q with %s: %d %q %s", only, key, status, stdout, stderr)
+			}
+		}
 	}
 }
 
@@ -400,6 +449,81 @@ func TestNoSuchHost(t *testing.T) {
 			t.Errorf("%s lacks %q", text, want)
 		}
 	}
+}
+
+// TestWhyThereIsNoConnection: every word for it has a next step, and what will not come right by itself is somebody's
+// to mend.
+func TestWhyThereIsNoConnection(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		next   string
+		status int
+	}{
+		httpx.CodeHostNotFound:      {"no such host: check AZURE_OPENAI_ENDPOINT", exitMend},
+		httpx.CodeLookupFailed:      {"no name server answered", exitLater},
+		httpx.CodeNotTrusted:        {"SSL_CERT_FILE", exitMend},
+		httpx.CodeWrongHost:         {"another host's: check AZURE_OPENAI_ENDPOINT", exitMend},
+		httpx.CodeExpired:           {"not valid now", exitMend},
+		httpx.CodeNotTLS:            {"does not speak TLS there: check scheme and port in AZURE_OPENAI_ENDPOINT", exitMend},
+		httpx.CodeTLSRefused:        {"client's certificate", exitMend},
+		httpx.CodeConnectionRefused: {"nobody listens there", exitLater},
+		httpx.CodeConnectionReset:   {"may succeed later", exitLater},
+		httpx.CodeUnreachable:       {"no way to that host", exitLater},
+		httpx.CodeConnectTimeout:    {"no way to that host", exitLater},
+		httpx.CodeClosed:            {"may succeed later", exitLater},
+		"":                          {"may succeed later", exitLater},
+	}
+	for code, tt := range tests {
+		e := &llm.Error{Kind: llm.ErrConnection, Target: "azure", Code: code}
+		if lines := next(e); len(lines) != 1 || !strings.Contains(lines[0], tt.next) {
+			t.Errorf("%s: %q lacks %q", code, lines, tt.next)
+		}
+		if got := exitStatusOf(e); got != tt.status {
+			t.Errorf("%s: exit status %d, want %d", code, got, tt.status)
+		}
+	}
+}
+
+// TestNoCredentialIsNotARefusedOne: nothing was sent, so nobody refused it; which variables are missing is said.
+func TestNoCredentialIsNotARefusedOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ target, code, want string }{
+		{"azure", "no_token", "azure found no credential: set AZURE_OPENAI_API_KEY"},
+		{"bedrock", "no_credentials", "bedrock found no credential: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or"},
+		{"bedrock", "no_profile", "bedrock found no such profile: check AWS_PROFILE"},
+		{"vertex", "no_credentials", "vertex found no credential: set GOOGLE_API_KEY or GOOGLE_APPLICATION_CREDENTIALS"},
+		{"vertex", "no_token", "vertex found no credential: set "},
+	} {
+		e := &llm.Error{Kind: llm.ErrAuth, Code: tt.code, Target: tt.target, NotSent: true}
+		if lines := next(e); len(lines) != 1 || !strings.HasPrefix(lines[0], tt.want) {
+			t.Errorf("%s: %q", tt.code, lines)
+		}
+		if tt.code == "no_profile" { // a trail has no codes
+			continue
+		}
+		e = &llm.Error{Kind: llm.ErrUnavailable, Target: "other", Attempts: trailOf(
+			llm.Attempt{Target: tt.target, Kind: llm.ErrAuth, NotSent: true}, llm.Attempt{Target: "other", Kind: llm.ErrUnavailable},
+		)}
+		if lines := next(e); len(lines) != 2 || !strings.HasPrefix(lines[0], tt.want) {
+			t.Errorf("%s on the way: %q", tt.code, lines)
+		}
+	}
+}
+
+// TestNoCredentialAtAll is the same from the shell.
+func TestNoCredentialAtAll(t *testing.T) {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	env := map[string]string{envBedrockModel: simulatedClaude, envBedrockRegion: "us-east-1"}
+	status, _, stderr := command(t.Context(), env, "", "generate", prompt)
+	if status != exitMend || !strings.Contains(stderr, "next: bedrock found no credential: set AWS_ACCESS_KEY_ID") || strings.Contains(stderr, "refused") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	checkClean(t, stderr)
 }
 
 func TestAFailureIsJSONToo(t *testing.T) {

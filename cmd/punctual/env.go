@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,28 +13,29 @@ import (
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
-// The variables that make a provider known without a file.
+// The variables that make a provider known without a file. Those with an address in place of the vendor's own
+// are the adapters' to read, as the SDKs under them do.
 const (
 	envAzureEndpoint   = "AZURE_OPENAI_ENDPOINT"
 	envAzureKey        = "AZURE_OPENAI_API_KEY"
 	envAzureDeployment = "AZURE_OPENAI_DEPLOYMENT"
 	envAzureVersion    = "AZURE_OPENAI_API_VERSION"
 
-	envBedrockModel    = "LLM_BEDROCK_MODEL"
-	envBedrockRegion   = "AWS_REGION"
-	envBedrockEndpoint = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME" // as AWS's own SDKs read it
+	envBedrockModel   = "LLM_BEDROCK_MODEL"
+	envBedrockRegion  = "AWS_REGION"
+	envBedrockRegion2 = "AWS_DEFAULT_REGION" // the older name, which AWS's own tools write
 
 	envVertexModel    = "LLM_VERTEX_MODEL"
 	envVertexProject  = "GOOGLE_CLOUD_PROJECT"
 	envVertexLocation = "GOOGLE_CLOUD_LOCATION"
-	envVertexEndpoint = "GOOGLE_VERTEX_BASE_URL" // as Google's own SDKs read it
-	envVertexKey      = "GOOGLE_API_KEY"         // in place of Application Default Credentials
+	envVertexKey      = "GOOGLE_API_KEY" // in place of Application Default Credentials
+	envGeminiKey      = "GEMINI_API_KEY" // the same, as the documentation of the Gemini API names it
 )
 
 // errNoProvider is what a command says when the environment names none.
 const errNoProvider = `no provider: none of these is set:
   AZURE_OPENAI_ENDPOINT | LLM_BEDROCK_MODEL + AWS_REGION |
-  LLM_VERTEX_MODEL + GOOGLE_CLOUD_PROJECT
+  LLM_VERTEX_MODEL + GOOGLE_CLOUD_PROJECT or GOOGLE_API_KEY
 next: punctual generate -demo "Hello"   (a simulated cloud, no key)`
 
 // environmentTargets opens a target for every provider the environment names. They are asked in this order.
@@ -78,11 +80,12 @@ func bedrockFrom(lookup func(string) string) (*fallback.Target, error) {
 	if lookup(envBedrockModel) == "" {
 		return nil, nil
 	}
-	if err := missing(lookup, envBedrockModel, envBedrockRegion); err != nil {
-		return nil, err
+	region := cmp.Or(lookup(envBedrockRegion), lookup(envBedrockRegion2))
+	if region == "" {
+		return nil, missing(lookup, envBedrockModel, envBedrockRegion)
 	}
 	return bedrockTarget("bedrock", &bedrock.Options{
-		Region: lookup(envBedrockRegion), Model: lookup(envBedrockModel), Endpoint: lookup(envBedrockEndpoint),
+		Region: region, Model: lookup(envBedrockModel),
 	})
 }
 
@@ -90,12 +93,15 @@ func vertexFrom(lookup func(string) string) (*fallback.Target, error) {
 	if lookup(envVertexModel) == "" {
 		return nil, nil
 	}
-	if err := missing(lookup, envVertexModel, envVertexProject); err != nil {
-		return nil, err
+	key := cmp.Or(lookup(envVertexKey), lookup(envGeminiKey))
+	if key == "" { // with a key alone it is the Gemini API
+		if err := missing(lookup, envVertexModel, envVertexProject); err != nil {
+			return nil, err
+		}
 	}
 	return vertexTarget("vertex", &vertex.Options{
 		Project: lookup(envVertexProject), Location: lookup(envVertexLocation), Model: lookup(envVertexModel),
-		Endpoint: lookup(envVertexEndpoint), APIKey: lookup(envVertexKey),
+		APIKey: key,
 	})
 }
 
@@ -120,13 +126,19 @@ func vertexTarget(name string, o *vertex.Options) (*fallback.Target, error) {
 	if err != nil {
 		return nil, optionsError(name, err)
 	}
-	t := promptTarget(name, p, llm.ModelRef{Provider: "vertex", Model: o.Model})
-	t.Close = p.Close
-	return t, nil
+	return promptTarget(name, p, llm.ModelRef{Provider: "vertex", Model: o.Model}), nil
 }
 
-func promptTarget(name string, g llm.Generator, model llm.ModelRef) *fallback.Target {
-	return &fallback.Target{Name: name, Generator: g, Model: model, Prompt: true, Can: llm.Capabilities{Streams: true}}
+// provider is what all adapters have in common.
+type provider interface {
+	llm.Generator
+	Close() error
+}
+
+func promptTarget(name string, p provider, model llm.ModelRef) *fallback.Target {
+	return &fallback.Target{
+		Name: name, Generator: p, Model: model, Prompt: true, Can: llm.Capabilities{Streams: true}, Close: p.Close,
+	}
 }
 
 // variablesOf names the variables that a target of the environment was made from.
@@ -148,18 +160,18 @@ func variables(target string) variablesOf {
 		}
 	case "bedrock":
 		return variablesOf{
-			credential: "the AWS credentials (variables, profile or role)", host: envBedrockRegion + " and " + envBedrockEndpoint,
+			credential: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or AWS_BEARER_TOKEN_BEDROCK", host: envBedrockRegion + " and AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 			place:  envBedrockModel + " and " + envBedrockRegion,
-			fields: map[string]string{"region": envBedrockRegion, "model": envBedrockModel, "endpoint": envBedrockEndpoint},
+			fields: map[string]string{"region": envBedrockRegion, "model": envBedrockModel},
 		}
 	case "vertex":
 		return variablesOf{
-			credential: "the Google credentials (gcloud auth application-default login, or " + envVertexKey + ")",
-			host:       envVertexLocation + " and " + envVertexEndpoint,
+			credential: envVertexKey + " or GOOGLE_APPLICATION_CREDENTIALS (gcloud auth application-default login)",
+			host:       envVertexLocation + " and GOOGLE_VERTEX_BASE_URL",
 			place:      envVertexModel + ", " + envVertexProject + " and " + envVertexLocation,
 			fields: map[string]string{
 				"project": envVertexProject, "location": envVertexLocation, "model": envVertexModel,
-				"endpoint": envVertexEndpoint, "api_key": envVertexKey,
+				"api_key": envVertexKey,
 			},
 		}
 	default:
@@ -177,7 +189,13 @@ func optionsError(target string, err error) error {
 	if !known {
 		name = target + "." + f.Field
 	}
-	text := name + ": " + f.Problem
+	problem := f.Problem
+	if rest, ok := strings.CutPrefix(problem, "of "); ok { // the adapter found the value in a variable
+		if variable, rest, ok := strings.Cut(rest, " "); ok {
+			name, problem = variable, rest
+		}
+	}
+	text := name + ": " + problem
 	if f.Next != "" {
 		text += "\nnext: " + f.Next
 	}

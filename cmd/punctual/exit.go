@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
-	"net"
+	"cmp"
 
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -25,7 +25,7 @@ const exitHelp = `Exit statuses of every command:
     1  failed for another reason (the error says which)
     2  wrong use: a command, flag, operation or argument is not right
     3  configuration: a file, a variable or an endpoint is not right
-    4  auth, not_found, no such host: somebody must mend a credential or a name
+    4  auth, not_found, no such host, a wrong certificate: somebody must mend it
     5  timeout, deadline_exceeded: the call needs more time
     6  another passing fault: the same call may succeed later
   130  interrupted
@@ -33,17 +33,24 @@ const exitHelp = `Exit statuses of every command:
 A script that retries does so on 5 and 6 only.
 `
 
-// exitStatusOf is exitStatus, but a host that does not exist is somebody's to mend, and will not come by itself.
+// exitStatusOf is exitStatus, but a wrong host or a certificate is somebody's to mend, and will not come right by itself.
 func exitStatusOf(e *llm.Error) int {
-	if noSuchHost(e) {
+	if e.Kind == llm.ErrConnection && toMend(connectionCode(e)) {
 		return exitMend
 	}
 	return exitStatus(e.Kind)
 }
 
-func noSuchHost(e *llm.Error) bool {
-	dns, ok := errors.AsType[*net.DNSError](e.Err)
-	return e.Kind == llm.ErrConnection && ok && dns.IsNotFound
+// connectionCode is the word for why there was no connection, "" if there is none for it.
+func connectionCode(e *llm.Error) string { return cmp.Or(e.Code, httpx.ConnectionCode(e.Err)) }
+
+func toMend(code string) bool {
+	switch code {
+	case httpx.CodeHostNotFound, httpx.CodeNotTrusted, httpx.CodeWrongHost, httpx.CodeExpired, httpx.CodeNotTLS, httpx.CodeTLSRefused:
+		return true
+	default:
+		return false
+	}
 }
 
 // exitStatus is the exit status of a call that ended with kind.

@@ -26,6 +26,7 @@ func (a *app) generate() *cli.Command {
 		Name: "generate", CustomHelpTemplate: generateHelp, OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "o"},
+			&cli.StringFlag{Name: "only"},
 			&cli.BoolFlag{Name: "stream"},
 			&cli.BoolFlag{Name: "json"},
 			&cli.DurationFlag{Name: "deadline"},
@@ -48,6 +49,9 @@ func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	defer closeAll()
+	if req.Route.Only, err = only(c.String("only"), targets); err != nil {
+		return err
+	}
 	client, err := fallback.NewClient(targets, nil)
 	if err != nil {
 		return err
@@ -97,6 +101,27 @@ func operation(name string) (llm.Operation, error) {
 		return "", usagef("-o: there is no operation %q%s\nnext: use default, %s", name, didYouMean(name, known), strings.Join(known, ", "))
 	}
 	return llm.Operation(name), nil
+}
+
+// only reads the names of the targets to ask, "" for all.
+func only(list string, targets []fallback.Target) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var known, names []string
+	for _, t := range targets {
+		known = append(known, t.Name)
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
+			return nil, usagef("-only: no target is named %q%s\nnext: use %s", name, didYouMean(name, known), strings.Join(known, ", "))
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func (a *app) prompt(ctx context.Context, arg string) (string, error) {

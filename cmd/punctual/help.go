@@ -46,11 +46,12 @@ const generateHelp = `punctual generate: one call to a model
 PROMPT is the text to send; "-" or nothing reads it from standard input. The
 providers come from the environment, and are asked in this order:
 AZURE_OPENAI_ENDPOINT, _API_KEY, _DEPLOYMENT and _API_VERSION;
-LLM_BEDROCK_MODEL, AWS_REGION and the AWS credentials;
-LLM_VERTEX_MODEL, GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION and ADC.
+LLM_BEDROCK_MODEL, AWS_REGION or AWS_DEFAULT_REGION, AWS credentials;
+LLM_VERTEX_MODEL, GOOGLE_CLOUD_PROJECT and _LOCATION, ADC; or GOOGLE_API_KEY.
 
 Flags:
   -o NAME        operation: triage, orchestration, generation (default: none)
+  -only A,B      ask these targets alone, in this order: azure, bedrock, vertex
   -stream        print the answer as it arrives
   -json          print the whole answer as one JSON object
   -deadline D    end the call after D, for example 20s

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -18,7 +19,7 @@ func next(e *llm.Error) []string {
 			continue
 		}
 		if a.Kind == llm.ErrAuth || a.Kind == llm.ErrNotFound {
-			lines = appendNew(lines, seen, nextFor(a.Kind, a.Target, a.Bound, &llm.Error{Kind: a.Kind}))
+			lines = appendNew(lines, seen, nextFor(a.Kind, a.Target, a.Bound, &llm.Error{Kind: a.Kind, NotSent: a.NotSent}))
 		}
 	}
 	lines = appendNew(lines, seen, nextFor(e.Kind, e.Target, e.Bound, e))
@@ -55,7 +56,7 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 	case llm.ErrUnsupported:
 		return fmt.Sprintf("%s cannot carry %s: route to one that can, or leave it out", target, field)
 	case llm.ErrAuth:
-		return fmt.Sprintf("%s refused its credential: check %s", target, variables(target).credential)
+		return nextForAuth(target, e)
 	case llm.ErrNotFound:
 		return fmt.Sprintf("%s has no such model, deployment or path: check %s", target, variables(target).place)
 	case llm.ErrContextTooLong:
@@ -68,12 +69,9 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 		}
 		return fmt.Sprintf("%s is at its limit: try later, or add quota or a target with its own", target)
 	case llm.ErrConnection:
-		if noSuchHost(e) {
-			return fmt.Sprintf("there is no such host: check %s", variables(target).host)
-		}
-		return "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
+		return nextForConnection(target, e)
 	case llm.ErrUnavailable, llm.ErrInterrupted, llm.ErrCircuitOpen:
-		return "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
+		return nextLater
 	case llm.ErrTimeout, llm.ErrDeadlineExceeded:
 		return nextForBound(target, bound)
 	case llm.ErrBadOutput:
@@ -84,6 +82,47 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 		return "-v shows the provider's own words"
 	}
 }
+
+// nextForAuth tells a credential that was refused from one that was not there to be sent.
+func nextForAuth(target string, e *llm.Error) string {
+	switch {
+	case e.Code == "no_profile":
+		return fmt.Sprintf("%s found no such profile: check AWS_PROFILE and AWS's files", target)
+	case e.NotSent:
+		return fmt.Sprintf("%s found no credential: set %s", target, variables(target).credential)
+	default:
+		return fmt.Sprintf("%s refused its credential: check %s", target, variables(target).credential)
+	}
+}
+
+// nextForConnection goes by the word for the cause: much of it will not come right by itself.
+func nextForConnection(target string, e *llm.Error) string {
+	host := variables(target).host
+	switch connectionCode(e) {
+	case httpx.CodeHostNotFound:
+		return "there is no such host: check " + host
+	case httpx.CodeLookupFailed:
+		return "no name server answered: try later, or check this machine's network"
+	case httpx.CodeNotTrusted:
+		return "nobody whom this machine trusts signed the certificate: check " + host + ", or install the signer's (SSL_CERT_FILE)"
+	case httpx.CodeWrongHost:
+		return "the certificate is another host's: check " + host
+	case httpx.CodeExpired:
+		return "the certificate is not valid now: have it renewed, or set this machine's clock"
+	case httpx.CodeNotTLS:
+		return "the server does not speak TLS there: check scheme and port in " + host
+	case httpx.CodeTLSRefused:
+		return "the server wants another version of TLS or a client's certificate: ask who runs it"
+	case httpx.CodeConnectionRefused:
+		return "nobody listens there: try later, or check host and port in " + host
+	case httpx.CodeUnreachable, httpx.CodeConnectTimeout:
+		return "there is no way to that host: try later, or check this machine's network and " + host
+	default:
+		return nextLater
+	}
+}
+
+const nextLater = "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
 
 func nextForBound(target string, bound llm.Bound) string {
 	switch bound {

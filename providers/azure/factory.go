@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -39,10 +40,11 @@ type section struct {
 	Scope           string         `yaml:"scope" json:"scope"`
 	Parameters      map[string]any `yaml:"parameters" json:"parameters"`
 	LegacyMaxTokens bool           `yaml:"legacy_max_tokens" json:"legacy_max_tokens"`
+	Hint            *hint.Settings `yaml:"hint" json:"hint"`
 }
 
 // Factory opens targets of Azure OpenAI and Azure AI from a configuration, with the keys endpoint, deployment,
-// api_version, api_key, parameters and legacy_max_tokens, as in [Options]. In place of api_key, auth names one
+// api_version, api_key, parameters and legacy_max_tokens, as in [Options], and hint (header, unit, configured). In place of api_key, auth names one
 // of the given ways to get tokens, with tenant_id, client_id and scope as its settings.
 func Factory(auth ...Auth) llm.Factory {
 	auth = slices.Clone(auth)
@@ -51,9 +53,13 @@ func Factory(auth ...Auth) llm.Factory {
 		if err := settings(&s); err != nil {
 			return llm.Endpoint{}, err
 		}
+		header, err := s.Hint.Open()
+		if err != nil {
+			return llm.Endpoint{}, err
+		}
 		o := &Options{
 			Endpoint: s.Endpoint, Deployment: s.Deployment, APIVersion: s.APIVersion, Key: s.Key,
-			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens,
+			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens, Hint: header,
 		}
 		if s.Auth != "" {
 			way, err := find(auth, s.Auth)
@@ -81,8 +87,8 @@ func find(auth []Auth, name string) (*Auth, error) {
 		known = append(known, auth[i].Name)
 	}
 	if name == "entra" {
-		return nil, llm.Invalid("auth", "is entra, which this program was built without",
-			`import "github.com/punctual-llm/punctual/providers/azure/entra" and use azure.Factory(entra.Auth)`)
+		return nil, llm.Invalid("auth", "is not built in",
+			"pass entra.Auth of github.com/punctual-llm/punctual/providers/azure/entra to Factory")
 	}
 	next := "leave it out and set api_key"
 	if len(known) > 0 {
@@ -98,19 +104,25 @@ type compatibleSection struct {
 	Key             string         `yaml:"api_key" json:"api_key"`
 	Parameters      map[string]any `yaml:"parameters" json:"parameters"`
 	LegacyMaxTokens bool           `yaml:"legacy_max_tokens" json:"legacy_max_tokens"`
+	Hint            *hint.Settings `yaml:"hint" json:"hint"`
 }
 
 // CompatibleFactory opens targets of OpenAI and of compatible servers from a configuration, with the keys
-// base_url, model, api_key, parameters and legacy_max_tokens, as in [CompatibleOptions].
+// base_url, model, api_key, parameters and legacy_max_tokens, as in [CompatibleOptions], and hint (header, unit,
+// configured).
 func CompatibleFactory() llm.Factory {
 	return func(_ context.Context, settings func(into any) error) (llm.Endpoint, error) {
 		var s compatibleSection
 		if err := settings(&s); err != nil {
 			return llm.Endpoint{}, err
 		}
+		header, err := s.Hint.Open()
+		if err != nil {
+			return llm.Endpoint{}, err
+		}
 		return endpoint(Compatible(&CompatibleOptions{
 			BaseURL: s.BaseURL, Model: s.Model, Key: s.Key,
-			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens,
+			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens, Hint: header,
 		}))
 	}
 }

@@ -126,13 +126,23 @@ func (p *Provider) bearer(ctx context.Context) (string, error) {
 	case ctx.Err() != nil:
 		return "", ended(ctx, true)
 	case !r.done || r.err != nil:
-		return "", &llm.Error{Kind: llm.ErrAuth, Code: "no_token", NotSent: true, Err: r.err}
+		return "", noToken(r.err)
 	case r.token == "":
 		return "", tokenError("is empty")
 	case checkSecret("token", r.token) != nil:
 		return "", tokenError("has characters that no token has")
 	}
 	return r.token, nil
+}
+
+// noToken is the error of a source that gave none. One that says itself what is wrong is heard.
+func noToken(err error) error {
+	if e, ok := err.(*llm.Error); ok && e != nil { //nolint:errorlint // not wrapped
+		own := *e // it may be the caller's, who gives it to others too
+		own.NotSent = true
+		return &own
+	}
+	return &llm.Error{Kind: llm.ErrAuth, Code: "no_token", NotSent: true, Err: err}
 }
 
 func tokenError(problem string) error {

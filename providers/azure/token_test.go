@@ -140,3 +140,18 @@ func TestAPanicOfTheTokenSourceIsTheCallers(t *testing.T) {
 	_, _ = unary(t, p, hello())
 	t.Error("no panic")
 }
+
+// A source that knows what is wrong is heard: a token service that is down is no wrong credential.
+func TestASourceMaySayItself(t *testing.T) {
+	t.Parallel()
+	s := serve(t, reply(200, ok))
+	own := &llm.Error{Kind: llm.ErrUnavailable, Code: "token_service"}
+	_, err := unary(t, s.entra(t, func(context.Context) (string, error) { return "", own }), hello())
+	e, isError := errors.AsType[*llm.Error](err)
+	if !isError || e.Kind != llm.ErrUnavailable || e.Code != "token_service" || !e.NotSent || e.Model.Model != "d" {
+		t.Errorf("%v", err)
+	}
+	if own.NotSent || own.Model.Model != "" {
+		t.Error("the caller's error was changed")
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -26,10 +27,11 @@ type section struct {
 		Mode    string `yaml:"mode" json:"mode"`
 	} `yaml:"guardrail" json:"guardrail"`
 	Parameters map[string]any `yaml:"parameters" json:"parameters"`
+	Hint       *hint.Settings `yaml:"hint" json:"hint"`
 }
 
 // Factory opens targets of Amazon Bedrock from a configuration, with the keys region, model, family, endpoint,
-// bearer_token, profile, guardrail (id, version, trace, mode) and parameters, as in [Options]. In place of a bearer token access_key_id,
+// bearer_token, profile, guardrail (id, version, trace, mode) and parameters, as in [Options], and hint (header, unit, configured). In place of a bearer token access_key_id,
 // secret_access_key and session_token may be given; without any of them the standard chain is asked.
 func Factory() llm.Factory {
 	return func(_ context.Context, settings func(into any) error) (llm.Endpoint, error) {
@@ -37,9 +39,13 @@ func Factory() llm.Factory {
 		if err := settings(&s); err != nil {
 			return llm.Endpoint{}, err
 		}
+		header, err := s.Hint.Open()
+		if err != nil {
+			return llm.Endpoint{}, err
+		}
 		o := &Options{
 			Region: s.Region, Model: s.Model, Family: s.Family, Endpoint: s.Endpoint, BearerToken: s.BearerToken,
-			Profile: s.Profile, Parameters: s.Parameters,
+			Profile: s.Profile, Parameters: s.Parameters, Hint: header,
 		}
 		if g := s.Guardrail; g != nil {
 			o.Guardrail = &Guardrail{ID: g.ID, Version: g.Version, Trace: g.Trace, Mode: g.Mode}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -18,13 +19,14 @@ type section struct {
 	APIKey     string         `yaml:"api_key" json:"api_key"`
 	Engine     string         `yaml:"engine" json:"engine"`
 	Parameters map[string]any `yaml:"parameters" json:"parameters"`
+	Hint       *hint.Settings `yaml:"hint" json:"hint"`
 }
 
 // genaiName is the word for the engine that is always there.
 const genaiName = "genai"
 
 // Factory opens targets from a configuration, with the keys project, location, model, endpoint, api_key and
-// parameters, as in [Options]. engine names one of the given engines; genai is the default.
+// parameters, as in [Options], and hint (header, unit, configured). engine names one of the given engines; genai is the default.
 func Factory(engines ...Engine) llm.Factory {
 	engines = slices.Clone(engines)
 	return func(_ context.Context, settings func(into any) error) (llm.Endpoint, error) {
@@ -36,9 +38,13 @@ func Factory(engines ...Engine) llm.Factory {
 		if err != nil {
 			return llm.Endpoint{}, err
 		}
+		header, err := s.Hint.Open()
+		if err != nil {
+			return llm.Endpoint{}, err
+		}
 		p, err := New(&Options{
 			Project: s.Project, Location: s.Location, Model: s.Model, Endpoint: s.Endpoint, APIKey: s.APIKey,
-			Parameters: s.Parameters, Engine: engine,
+			Parameters: s.Parameters, Engine: engine, Hint: header,
 		})
 		if err != nil {
 			return llm.Endpoint{}, err
@@ -66,8 +72,8 @@ func find(engines []Engine, name string) (Engine, error) {
 		known = append(known, e.Name)
 	}
 	if name == "vertexai" {
-		return Engine{}, llm.Invalid("engine", "is vertexai, which this program was built without",
-			`import "github.com/punctual-llm/punctual/providers/vertex/vertexai" and use vertex.Factory(vertexai.Engine)`)
+		return Engine{}, llm.Invalid("engine", "is not built in",
+			"pass vertexai.Engine of github.com/punctual-llm/punctual/providers/vertex/vertexai to Factory")
 	}
 	return Engine{}, llm.Invalid("engine", "is unknown", fmt.Sprintf("use %s", strings.Join(known, " or ")))
 }
