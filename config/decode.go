@@ -103,8 +103,9 @@ func (d *decoder) value(path string, n *node, v reflect.Value, f *field) {
 			return
 		}
 		p := reflect.New(v.Type().Elem())
-		d.value(path, n, p.Elem(), f)
-		v.Set(p)
+		if d.value(path, n, p.Elem(), f); !n.broken {
+			v.Set(p)
+		}
 	case slices.Contains(durationTypes, v.Type()):
 		d.duration(path, n, v, f)
 	case v.Type() == rawType:
@@ -126,7 +127,7 @@ func (d *decoder) next(f *field) string {
 }
 
 func (d *decoder) kind(path string, n *node, v reflect.Value, f *field) {
-	switch v.Kind() { //nolint:exhaustive // what no settings struct has is told below
+	switch v.Kind() {
 	case reflect.Struct:
 		d.structure(path, n, v)
 	case reflect.Map:
@@ -158,9 +159,11 @@ func (d *decoder) want(path string, n *node, f *field, form, fix string) {
 		return
 	}
 	what := n.kind.String() + " stands where " + form + " is wanted"
-	if n.kind == stringKind && len(n.written) <= 40 && (f == nil || !f.secret) && !n.changed() {
+	if harmless := f != nil && !f.secret && n.kind.scalar(); harmless { // text in place of keys may be anything: api_key:SECRET
 		n.show()
-		what = quoteKey(n.quote()) + " is not " + form
+		if n.kind == stringKind && !n.changed() && !n.risky() {
+			what = quoteKey(n.quote()) + " is not " + form
+		}
 	}
 	if len(n.vars) > 0 {
 		what = "the value of " + list(n.vars) + " is not " + form
@@ -169,7 +172,7 @@ func (d *decoder) want(path string, n *node, f *field, form, fix string) {
 }
 
 func (d *decoder) structure(path string, n *node, v reflect.Value) {
-	switch n.kind { //nolint:exhaustive // all others are wrong
+	switch n.kind {
 	case nullKind:
 		return
 	case mapKind:
@@ -245,7 +248,7 @@ func (d *decoder) mapping(path string, n *node, v reflect.Value, f *field) {
 		return
 	}
 	if n.kind != mapKind {
-		d.want(path, n, f, "a map", "write { NAME: … }, or the names on lines of their own")
+		d.want(path, n, nil, "a map", "write { NAME: … }, or the names on lines of their own")
 		return
 	}
 	m := reflect.MakeMapWithSize(v.Type(), len(n.entries))
@@ -345,7 +348,7 @@ func (d *decoder) raw(path string, n *node, v reflect.Value) {
 
 // text is a text, or a number as it was written: a project of Google's has a number for its name.
 func (d *decoder) text(path string, n *node, f *field) (string, bool) {
-	switch n.kind { //nolint:exhaustive // all others are wrong
+	switch n.kind {
 	case stringKind, intKind, floatKind:
 	case boolKind:
 		d.want(path, n, f, "text", "put it in quotes")
@@ -367,7 +370,10 @@ func (d *decoder) text(path string, n *node, f *field) (string, bool) {
 // word tells that a value is none of the words that are possible.
 func (d *decoder) word(path string, n *node, words []string) {
 	known := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
-	what := quoteKey(n.quote()) + " is not known"
+	what := "this word is not known"
+	if !n.risky() {
+		what = quoteKey(n.quote()) + " is not known"
+	}
 	if len(n.vars) > 0 {
 		what = "the value of " + list(n.vars) + " is not known"
 	}
