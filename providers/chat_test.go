@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,7 +56,7 @@ func openAzure(rec *recording, server string, client *http.Client) (llm.Generato
 func chatOutcome(rec *recording) (want expectation, unfit []string) {
 	if rec.Kind == "error" {
 		want.kind, want.status = llm.ErrUnknown, or(value[int](rec, "status"), 0)
-		want.code = value[string](rec, "error_code")
+		want.code, unfit = chatCode(rec)
 		if m := value[string](rec, "error_message"); m != nil {
 			want.message = new(cut(*m, 512))
 		}
@@ -65,7 +67,7 @@ func chatOutcome(rec *recording) (want expectation, unfit []string) {
 		if or(want.code, "") == "content_filter" {
 			want.kind = llm.ErrContentFiltered
 		}
-		return want, nil
+		return want, unfit
 	}
 	want.text, want.finish = or(value[string](rec, "text"), ""), or(value[string](rec, "finish_reason"), "")
 	want.calls = or(value[[]expectedCall](rec, "tool_calls"), nil)
@@ -95,7 +97,28 @@ func chatOutcome(rec *recording) (want expectation, unfit []string) {
 	if rec.Expect["legacy_function_call"] != nil {
 		unfit = append(unfit, "function_call is from before tools and has no id: it comes as an opaque part")
 	}
+	want.bare = isBare(&want)
 	return want, unfit
+}
+
+// isBare reports whether expect tells nothing that an answer holds, and it was not cut.
+func isBare(want *expectation) bool {
+	return want.text == "" && len(want.calls) == 0 && want.reasoning == nil && want.refusal == nil &&
+		!slices.Contains([]string{"length", "max_tokens", "MAX_TOKENS"}, reasonOf(want.finish))
+}
+
+// chatCode is the code of an error, or its type where the code only repeats the status.
+func chatCode(rec *recording) (code *string, unfit []string) {
+	code = numberOrText(rec, "error_code")
+	if code != nil && *code == strconv.Itoa(rec.Response.Status) {
+		if t := value[string](rec, "error_type"); t != nil {
+			return t, nil
+		}
+	}
+	if code != nil && strings.ContainsAny(*code, " \t\n") {
+		return nil, []string{"a code that is no word could be free text, and a code is logged: it is not kept"}
+	}
+	return code, nil
 }
 
 func cut(s string, n int) string {
