@@ -145,7 +145,15 @@ func chatOutcome(rec *recording) (want expectation, unfit []string) {
 		unfit = append(unfit, "function_call is from before tools and has no id: it comes as an opaque part")
 	}
 	want.bare = isBare(&want)
+	if endsEarly(rec, &want) && !strings.Contains(rec.Response.Body, "[DONE]") {
+		want.kind = llm.ErrInterrupted
+	}
 	return want, unfit
+}
+
+// endsEarly reports whether a stream has no end mark, or only one that expect does not tell of.
+func endsEarly(rec *recording, want *expectation) bool {
+	return rec.Kind == "stream" && want.kind == "" && want.finish == ""
 }
 
 // isBare reports whether expect tells nothing that an answer holds, and it was not cut.
@@ -158,9 +166,7 @@ func isBare(want *expectation) bool {
 func chatCode(rec *recording) (code *string, unfit []string) {
 	code = numberOrText(rec, "error_code")
 	if code != nil && *code == strconv.Itoa(rec.Response.Status) {
-		if t := value[string](rec, "error_type"); t != nil {
-			return t, nil
-		}
+		return value[string](rec, "error_type"), nil
 	}
 	if code != nil && strings.ContainsAny(*code, " \t\n") {
 		return nil, []string{"a code that is no word could be free text, and a code is logged: it is not kept"}

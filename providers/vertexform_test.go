@@ -104,6 +104,9 @@ func vertexOutcome(rec *recording) (want expectation, unfit []string) {
 		}
 		want.more = func(got *result) []string { return differsInReason(got, reason, message) }
 	}
+	if endsEarly(rec, &want) {
+		want.kind, want.more = llm.ErrInterrupted, nil
+	}
 	if e := value[struct{ Message string }](rec, "stream_error"); e != nil {
 		want.kind, want.more = llm.ErrUnknown, nil
 		want.status, want.message = rec.Response.Status, new(cut(e.Message, 512))
