@@ -202,6 +202,9 @@ func (a *answer) count(u *usage) {
 		CacheRead: max(u.PromptDetails.Cached, 0), CacheWrite: max(u.PromptDetails.Writes, 0),
 		Reasoning: max(u.CompletionDetails.Reasoning, 0), Reported: true,
 	}
+	if a.usage.Reasoning > 0 && u.Total-u.Prompt-u.Completion == a.usage.Reasoning {
+		a.usage.Output += a.usage.Reasoning // Grok counts it beside the output, as its total shows
+	}
 }
 
 // response is the whole answer, or the error that its finish stands for.

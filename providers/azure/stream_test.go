@@ -125,6 +125,18 @@ func TestTheLastUsageThatHasNumbersCounts(t *testing.T) {
 	}
 }
 
+// What was reasoned is part of the output, also where a total shows that the provider counts it beside it.
+func TestTheOutputHasItsReasoning(t *testing.T) {
+	t.Parallel()
+	for total, output := range map[string]int64{`,"total_tokens":609`: 321, `,"total_tokens":315`: 27, "": 27, `,"total_tokens":1000`: 27} {
+		resp := answered(t, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":288,
+			"completion_tokens":27,"completion_tokens_details":{"reasoning_tokens":294}`+total+`}}`)
+		if want := (llm.Usage{Input: 288, Output: output, Reasoning: 294, Reported: true}); resp.Usage != want {
+			t.Errorf("%s: %+v", total, resp.Usage)
+		}
+	}
+}
+
 func TestNoCountIsNegative(t *testing.T) {
 	t.Parallel()
 	for counts, want := range map[string]llm.Usage{
