@@ -77,9 +77,9 @@ func TestHintOfAFile(t *testing.T) {
 func TestHintOfAFileRefused(t *testing.T) {
 	t.Parallel()
 	for hint, want := range map[string]string{
-		"{header: X-Left, unit: hours}":                    "hint.unit",
-		"{header: X-Left, unit: s, configured: 895s}":      "configured",
-		"{header: X-Left, unit: s, configured: -1}":        "hint.configured",
+		"{header: X-Left, unit: hours}":               "hint.unit",
+		"{header: X-Left, unit: s, configured: 895s}": "configured",
+		"{header: X-Left, unit: s, configured: -1}":   "hint.configured",
 		"{unit: s}":                                        "hint.header",
 		"{header: Authorization}":                          "hint",
 		"{name: X-Left, unit: s, max: 895}":                "name",
