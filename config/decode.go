@@ -18,7 +18,7 @@ type field struct {
 	min, max       string
 	enum           []string
 	secret         bool
-	index          int
+	index          []int
 	typ            reflect.Type
 }
 
@@ -34,12 +34,19 @@ func fields(t reflect.Type) (all []field, rest int) {
 		case option == "inline" && f.Type.Kind() == reflect.Map:
 			rest = i
 			continue
+		case option == "inline" && f.Type.Kind() == reflect.Struct:
+			inner, _ := fields(f.Type)
+			for _, d := range inner {
+				d.index = append([]int{i}, d.index...)
+				all = append(all, d)
+			}
+			continue
 		case name == "":
 			name = strings.ToLower(f.Name)
 		}
 		d := field{
 			name: name, doc: f.Tag.Get("doc"), def: f.Tag.Get("default"), min: f.Tag.Get("min"), max: f.Tag.Get("max"),
-			secret: f.Tag.Get("secret") == "true" || secretKey(name), index: i, typ: f.Type,
+			secret: f.Tag.Get("secret") == "true" || secretKey(name), index: []int{i}, typ: f.Type,
 		}
 		if e, ok := f.Tag.Lookup("enum"); ok {
 			d.enum = strings.Split(e, ",")
@@ -60,12 +67,12 @@ func names(all []field) []string {
 // secretKey reports whether the value of a key of this name may be a secret.
 func secretKey(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "secret", "password", "credential", "cert", "proxy", "header", "cookie", "endpoint_", "signature"} {
+	for _, word := range []string{"key", "token", "secret", "password", "credential", "cert", "proxy", "cookie", "signature"} {
 		if strings.Contains(name, word) {
 			return true
 		}
 	}
-	return name == "parameters"
+	return name == "parameters" || name == "headers"
 }
 
 // decoder puts a tree into Go values, strictly.
@@ -186,7 +193,7 @@ func (d *decoder) structure(path string, n *node, v reflect.Value) {
 		i := slices.IndexFunc(all, func(f field) bool { return f.name == e.key })
 		switch {
 		case i >= 0:
-			d.value(join(path, e.key), e.value, v.Field(all[i].index), &all[i])
+			d.value(join(path, e.key), e.value, v.FieldByIndex(all[i].index), &all[i])
 		case rest >= 0:
 			others = append(others, e)
 		default:

@@ -150,7 +150,9 @@ func checkPanics(t *testing.T, c *config.Config) {
 	t.Helper()
 	for i := range c.Targets {
 		for _, into := range []any{
-			nil, azureKeys{}, (*azureKeys)(nil), new(string), new(map[string]string),
+			nil,
+			azureKeys{},
+			(*azureKeys)(nil), new(string), new(map[string]string),
 			&struct {
 				Key int `yaml:"api_key"`
 			}{},
