@@ -19,6 +19,7 @@ import (
 // caller's goroutine only.
 type hedge struct {
 	first, second *attempt
+	live          int // targets that share what is left when the second is asked: itself and those behind it
 	timer         *time.Timer
 	claim         atomic.Int32 // nobody, theFirst or theSecond
 
@@ -94,6 +95,7 @@ func (c *call) arm(a *attempt, left time.Duration) *hedge {
 	}
 	h := &hedge{
 		first: a, second: &attempt{call: c, slot: &c.slots[at], member: c.member(at)},
+		live:   policy.Live(c.slots, at, c.usable),
 		events: make(chan llm.Event), taken: make(chan error), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	h.timer = time.AfterFunc(after, func() { h.fire(budget) })
@@ -145,7 +147,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	now := time.Now()
 	left, bound := c.left(now.Sub(c.start))
 	limits := policy.Shorten(c.limits, a.member.Limits)
-	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
+	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, h.live)
 	a.set(limits, left, bound)
 	a.begin(now)
 	return true

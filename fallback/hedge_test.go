@@ -517,3 +517,21 @@ func TestHedgeWhoseSecondDoesNotListen(t *testing.T) {
 		}
 	})
 }
+
+// TestHedgeLeavesTimeForTheThird: a second target that hangs takes no more than its share, as a first one does.
+func TestHedgeLeavesTimeForTheThird(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(context.Context, llm.Generator, *llm.Request) outcome{"unary": ask, "stream": read} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := planned(t, hedged(), target("a", llmtest.Hang()), target("b", llmtest.Hang()), target("c", llmtest.Text("third")))
+				ctx, cancel := context.WithTimeout(t.Context(), 30*s)
+				defer cancel()
+				want(t, "the call", call(ctx, c, triage()), outcome{
+					text: "third", trail: "a:timeout(attempt)@10s b:timeout(attempt)@12.5s c:answered@0s", took: 17500 * time.Millisecond,
+				})
+			})
+		})
+	}
+}
