@@ -118,11 +118,27 @@ func (c *call) hedgeTarget(a *attempt, left time.Duration) int {
 
 // fire starts the second target, on a goroutine of its own, unless the first is done.
 func (h *hedge) fire(budget *hedgeBudget) {
-	if !h.start(budget) {
+	r := result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}}
+	defer h.finish(&r)
+	if h.start(budget) {
+		h.work(&r)
+	}
+}
+
+// finish ends the work of the second target. A panic of it, or of the caller's code, is kept for his goroutine.
+func (h *hedge) finish(r *result) {
+	if !h.running {
 		return
 	}
-	defer h.second.call.chain.leave()
-	h.work()
+	a := h.second
+	defer a.call.chain.leave()
+	r.panic, r.done = recover(), true
+	a.Stop()
+	r.took, r.callerErr = time.Since(a.Start()), a.call.ctx.Err()
+	h.mu.Lock()
+	h.result = *r
+	h.mu.Unlock()
+	close(h.done)
 }
 
 func (h *hedge) start(budget *hedgeBudget) bool {
@@ -160,23 +176,16 @@ func (a *attempt) fit() bool {
 	return d <= 0 && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
 }
 
-// work asks the second target. A panic of it is kept for the caller's goroutine.
-func (h *hedge) work() {
-	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}, failed: true}
-	defer func() {
-		r.panic, r.done = recover(), true
-		a.Stop()
-		r.took, r.callerErr = time.Since(a.Start()), a.call.ctx.Err()
-		h.mu.Lock()
-		h.result = r
-		h.mu.Unlock()
-		close(h.done)
-	}()
+// work asks the second target.
+func (h *hedge) work(r *result) {
+	a := h.second
 	sink := a.sink()
 	if a.call.sink != nil {
 		sink = h.accept
 	}
+	a.asking, r.failed = true, true
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
+	a.asking = false
 	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
 	if e, ok := errors.AsType[*llm.Error](r.err); ok && e != nil && r.failed { // others must not wait for this call to end
 		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e)
@@ -226,7 +235,9 @@ func (h *hedge) claimFirst() bool {
 	if !h.claim.CompareAndSwap(nobody, theFirst) {
 		return h.claim.Load() == theFirst
 	}
+	h.first.inSink = true // of the observers that hear of the drop
 	h.drop()
+	h.first.inSink = false
 	return true
 }
 
