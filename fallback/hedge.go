@@ -248,6 +248,7 @@ func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response,
 		return a, resp, a.endNow(resp, err)
 	}
 	if h.claim.Load() == theSecond {
+		a.Stop() // Abort leaves its timer, which holds on to the whole call
 		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}

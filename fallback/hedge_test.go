@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/fallback"
@@ -534,4 +535,46 @@ func TestHedgeLeavesTimeForTheThird(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNothingHoldsAHedgedCall: once it is over nothing holds its request, whoever has won and whatever limits it had.
+// In real time, since a bubble keeps what its timers held.
+func TestNothingHoldsAHedgedCall(t *testing.T) {
+	t.Parallel()
+	late, at, hang := llmtest.Text("late").After(10*time.Millisecond), llmtest.Text("at once"), llmtest.Hang()
+	for name, steps := range map[string][2]llmtest.Step{"the second wins": {hang, at}, "the first wins": {late, hang}, "it is over before": {at, at}} {
+		for _, connect := range []time.Duration{0, 10 * s} {
+			plan := hedged()
+			plan.Hedge.After, plan.Limits.Connect = time.Millisecond, connect
+			c := planned(t, plan, forgetful("a", steps[0]), forgetful("b", steps[1]))
+			var refs []weak.Pointer[llm.Request]
+			for range 10 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				req := triage()
+				refs = append(refs, weak.Make(req))
+				ask(ctx, c, req)
+				cancel()
+			}
+			if err := c.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			runtime.GC()
+			held := 0
+			for _, ref := range refs {
+				if ref.Value() != nil {
+					held++
+				}
+			}
+			if held > len(refs)/2 { // a stack may still hold the last
+				t.Errorf("%s, connect %v: %d of %d requests are still there", name, connect, held, len(refs))
+			}
+		}
+	}
+}
+
+// forgetful is a target that plays the step and keeps no request.
+func forgetful(name string, step llmtest.Step) fallback.Target {
+	return named(name, llm.GeneratorFunc(func(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		return llmtest.New(step).Generate(ctx, req, sink)
+	}))
 }
