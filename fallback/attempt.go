@@ -146,8 +146,8 @@ func (a *attempt) settle(weight float64, wire bool) {
 	a.permit.Settle(breaker.Outcome{Weight: weight, Wire: wire})
 }
 
-// endBy is when a stream must have ended: at the caller's deadline, which needs no timer of ours, or 10
-// minutes after the start of the call. A watched call ends with its total.
+// endBy is when a stream must have ended: at the caller's deadline, which needs no timer of ours, or at the end of
+// the call. A watched call ends with its total.
 func (a *attempt) endBy() time.Time {
 	c := a.call
 	switch {
@@ -156,7 +156,7 @@ func (a *attempt) endBy() time.Time {
 	case c.due != 0:
 		return time.Time{}
 	default:
-		return c.start.Add(streamEnd)
+		return c.start.Add(c.end())
 	}
 }
 
@@ -338,7 +338,7 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 	case failure != nil:
 		entry.Kind, entry.Bound, entry.Status = failure.Kind, failure.Bound, failure.Status
 		entry.RequestID, entry.NotSent = failure.RequestID, failure.NotSent
-		entry.Limit = fallenLimit(failure.Bound, a.limits)
+		entry.Limit = a.fallenLimit(failure.Bound)
 		entry.Model = cmp.Or(entry.Model, failure.Model)
 		failure.Target, failure.Model = a.member.Name, entry.Model
 		failure.Partial = nil
@@ -383,17 +383,17 @@ func (a *attempt) tell(entry llm.Attempt, err error) {
 }
 
 // fallenLimit is the length of the limit that ended an attempt; of the attempt itself if none of its own did.
-func fallenLimit(b llm.Bound, limits llm.Limits) time.Duration {
+func (a *attempt) fallenLimit(b llm.Bound) time.Duration {
 	switch b {
 	case llm.BoundConnect:
-		return limits.Connect
+		return a.limits.Connect
 	case llm.BoundFirstContent:
-		return limits.FirstContent
+		return a.limits.FirstContent
 	case llm.BoundIdle:
-		return limits.Idle
+		return a.limits.Idle
 	case llm.BoundEnd:
-		return streamEnd
+		return a.call.end()
 	default:
-		return limits.Attempt
+		return a.limits.Attempt
 	}
 }
