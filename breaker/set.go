@@ -11,6 +11,7 @@ import (
 const (
 	defaultThreshold = 3
 	defaultOpenFor   = 300 * time.Second
+	longestOpenFor   = 10 * 365 * 24 * time.Hour // longer ones mean the same; with its jitter it does not overflow
 )
 
 // Options are the settings of a [Set]. The zero Options are the defaults.
@@ -48,7 +49,7 @@ func NewSet(o *Options) *Set {
 		threshold = min(o.Threshold, math.MaxInt32)
 	}
 	if o.OpenFor > 0 {
-		openFor = o.OpenFor
+		openFor = min(o.OpenFor, longestOpenFor)
 	}
 	s := &Set{
 		threshold:   thousandths(threshold),
