@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,16 +56,16 @@ const (
 
 var errHedged = errors.New("fallback: another target was faster")
 
-// hedgeBudget earns a share of a hedge with every call. In thousandths of a hedge.
+// hedgeBudget earns a share of a hedge with every call. In millionths of a hedge.
 type hedgeBudget struct{ credit atomic.Int64 }
 
 const (
-	oneHedge   = 1000
+	oneHedge   = 1_000_000
 	mostHedges = 10 * oneHedge
 )
 
 func (b *hedgeBudget) earn(share float64) {
-	if credit := b.credit.Add(int64(share * oneHedge)); credit > mostHedges {
+	if credit := b.credit.Add(int64(math.Ceil(share * oneHedge))); credit > mostHedges {
 		b.credit.CompareAndSwap(credit, mostHedges)
 	}
 }

@@ -203,6 +203,16 @@ func TestHedgeShare(t *testing.T) {
 				t.Errorf("a share of %v: %d of 100 calls hedged, want %d (one is there to begin with)", share, got, most)
 			}
 		}
+		rare := hedged()
+		rare.Hedge.Share = 0.0005
+		seldom := target("b", llmtest.Text("ok"))
+		often := opened(t, &fallback.Options{Plans: policy.Plans{Default: rare}}, target("a", llmtest.Text("slow").After(20*s)), seldom)
+		for range 4100 {
+			ask(t.Context(), often, triage())
+		}
+		if got := asked(seldom); got != 3 {
+			t.Errorf("a share of %v: %d of 4100 calls hedged, want 3 (one is there to begin with)", rare.Hedge.Share, got)
+		}
 		plan := hedged()
 		plan.Hedge.Share = 0.05
 		second := target("b", llmtest.Text("ok"))
