@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-llm/punctual/policy"
 )
 
-// streamEnd bounds a stream as a whole when nobody set a deadline: a provider that drips for ever would
+// streamEnd bounds a stream as a whole when nobody set a deadline or a longer total: a provider that drips for ever would
 // otherwise be waited for for ever.
 const streamEnd = 10 * time.Minute
 
@@ -325,6 +325,10 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 	}
 	return ""
 }
+
+// end is how long after its start a call whose caller has no deadline is over at the latest: not before its total,
+// for an attempt may begin until then, and each has an end.
+func (c *call) end() time.Duration { return max(streamEnd, c.limits.Total) }
 
 // owner is whose the deadline of ctx is.
 func (c *call) owner() llm.Bound {

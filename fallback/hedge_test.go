@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/fallback"
@@ -200,6 +201,16 @@ func TestHedgeShare(t *testing.T) {
 			if got := asked(second); got != most {
 				t.Errorf("a share of %v: %d of 100 calls hedged, want %d (one is there to begin with)", share, got, most)
 			}
+		}
+		rare := hedged()
+		rare.Hedge.Share = 0.0005
+		seldom := target("b", llmtest.Text("ok"))
+		often := opened(t, &fallback.Options{Plans: policy.Plans{Default: rare}}, target("a", llmtest.Text("slow").After(20*s)), seldom)
+		for range 4100 {
+			ask(t.Context(), often, triage())
+		}
+		if got := asked(seldom); got != 3 {
+			t.Errorf("a share of %v: %d of 4100 calls hedged, want 3 (one is there to begin with)", rare.Hedge.Share, got)
 		}
 		plan := hedged()
 		plan.Hedge.Share = 0.05
@@ -419,4 +430,64 @@ func TestHedgeWhoseSecondDoesNotListen(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHedgeLeavesTimeForTheThird: a second target that hangs takes no more than its share, as a first one does.
+func TestHedgeLeavesTimeForTheThird(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(context.Context, llm.Generator, *llm.Request) outcome{"unary": ask, "stream": read} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := planned(t, hedged(), target("a", llmtest.Hang()), target("b", llmtest.Hang()), target("c", llmtest.Text("third")))
+				ctx, cancel := context.WithTimeout(t.Context(), 30*s)
+				defer cancel()
+				want(t, "the call", call(ctx, c, triage()), outcome{
+					text: "third", trail: "a:timeout(attempt)@10s b:timeout(attempt)@12.5s c:answered@0s", took: 17500 * time.Millisecond,
+				})
+			})
+		})
+	}
+}
+
+// TestNothingHoldsAHedgedCall: once it is over nothing holds its request, whoever has won and whatever limits it had.
+// In real time, since a bubble keeps what its timers held.
+func TestNothingHoldsAHedgedCall(t *testing.T) {
+	t.Parallel()
+	late, at, hang := llmtest.Text("late").After(10*time.Millisecond), llmtest.Text("at once"), llmtest.Hang()
+	for name, steps := range map[string][2]llmtest.Step{"the second wins": {hang, at}, "the first wins": {late, hang}, "it is over before": {at, at}} {
+		for _, connect := range []time.Duration{0, 10 * s} {
+			plan := hedged()
+			plan.Hedge.After, plan.Limits.Connect = time.Millisecond, connect
+			c := planned(t, plan, forgetful("a", steps[0]), forgetful("b", steps[1]))
+			var refs []weak.Pointer[llm.Request]
+			for range 10 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				req := triage()
+				refs = append(refs, weak.Make(req))
+				ask(ctx, c, req)
+				cancel()
+			}
+			if err := c.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			runtime.GC()
+			held := 0
+			for _, ref := range refs {
+				if ref.Value() != nil {
+					held++
+				}
+			}
+			if held > len(refs)/2 { // a stack may still hold the last
+				t.Errorf("%s, connect %v: %d of %d requests are still there", name, connect, held, len(refs))
+			}
+		}
+	}
+}
+
+// forgetful is a target that plays the step and keeps no request.
+func forgetful(name string, step llmtest.Step) fallback.Target {
+	return named(name, llm.GeneratorFunc(func(ctx context.Context, req *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		return llmtest.New(step).Generate(ctx, req, sink)
+	}))
 }
