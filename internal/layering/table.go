@@ -135,7 +135,7 @@ var Table = []Row{
 	{
 		Path: "config", Layer: L3,
 		Ours:  []string{"llm", "deadline", "policy", "breaker", "fallback"},
-		Third: []string{"go.yaml.in/yaml/v3"},
+		Third: []string{"github.com/goccy/go-yaml/..."},
 	},
 	{Path: "telemetry", Layer: L3, Ours: []string{"llm", "fallback"}},
 	{

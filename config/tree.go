@@ -1,0 +1,368 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// What a file may have. A configuration of a hundred targets is far below all of them; what is above is a mistake
+// or an attack, such as aliases of aliases.
+const (
+	maxBytes = 1 << 20
+	maxDepth = 32
+	maxNodes = 50_000
+)
+
+// parse reads one file as a tree. It never panics; nil without a problem is a file without content.
+func parse(src *source, text []byte, r *report) (root *node) {
+	defer func() {
+		if recover() != nil { // the YAML library's; it has no more to say
+			r.add(place{src: src}, "", "this is no YAML", "", "next: look for the line that was changed last")
+			root = nil
+		}
+	}()
+	if len(text) > maxBytes {
+		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d bytes", maxBytes), "", "next: is it the right file?")
+		return nil
+	}
+	tokens := lexer.Tokenize(string(text))
+	if !shallow(src, tokens, r) {
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		syntax(src, err, r)
+		return nil
+	}
+	b := &builder{src: src, report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}}
+	for _, d := range file.Docs {
+		if d.Body == nil {
+			continue
+		}
+		if root != nil {
+			r.add(b.at(d.Body.GetToken()), "", "a second document begins here", "keep one in a file", "")
+			return nil
+		}
+		root = b.build(d.Body, 0)
+	}
+	if b.stopped {
+		return nil
+	}
+	if root != nil && root.kind != mapKind && root.kind != nullKind {
+		r.add(root.at, "", "the file holds "+root.kind.String()+" in place of keys", "write keys such as plans: and targets:", "")
+		return nil
+	}
+	return root
+}
+
+// shallow refuses what nests so deeply that the parser could run out of stack, which nothing can recover from.
+func shallow(src *source, tokens token.Tokens, r *report) bool {
+	depth, run, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position == nil {
+			continue
+		}
+		if t.Position.Line != line {
+			line, run = t.Position.Line, 0
+		}
+		switch t.Type { //nolint:exhaustive // the others do not nest
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType, token.AliasType:
+			run++
+		}
+		if depth > maxDepth || run > 2*maxNodes/maxDepth || t.Position.Column > maxBytes/8 || run > maxDepth && depth == 0 {
+			r.add(place{src: src, line: line, col: t.Position.Column, hidden: true}, "",
+				fmt.Sprintf("this nests more than %d levels", maxDepth), "", "next: is it the right file?")
+			return false
+		}
+	}
+	return true
+}
+
+// syntax tells what the YAML library says, without the lines that it quotes.
+func syntax(src *source, err error, r *report) {
+	at, message := place{src: src}, ""
+	var e yaml.Error
+	if errors.As(err, &e) {
+		message = e.GetMessage()
+		if t := e.GetToken(); t != nil && t.Position != nil {
+			at.line, at.col = max(t.Position.Line, 1), max(t.Position.Column, 1)
+		}
+	}
+	src.showKeys()
+	what, fix, note := explain(src, at, message)
+	r.add(at, "", what, fix, note)
+}
+
+// explain turns a message of the YAML library into what is wrong and what to write. Its own words are used only
+// where they cannot quote the file.
+func explain(src *source, at place, message string) (what, fix, note string) {
+	line := ""
+	if at.line >= 1 && at.line <= len(src.lines) {
+		line = src.lines[at.line-1]
+	}
+	switch {
+	case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"), strings.Contains(message, "found character '\t'"):
+		return "a tab stands where YAML wants blanks", "indent with blanks", ""
+	case strings.Contains(line, "${") && strings.Contains(message, "must be specified"):
+		return "${ without quotes inside { } or [ ]", `write it in quotes: "${NAME}"`, ""
+	case strings.Contains(message, "must be specified"):
+		return "a bracket is not closed before this", "close it with } or ]", ""
+	case strings.Contains(message, "end character of"):
+		return "a quote is not closed", "close it", ""
+	case strings.Contains(message, "mapping value is not allowed"):
+		return "a second colon in one value", `put the value in quotes, or each key on a line of its own`, ""
+	case strings.Contains(message, "non-map value is specified"), strings.Contains(message, "value is not allowed in this context"):
+		return "this is not at the level of the lines around it", "indent it like its neighbours", ""
+	case strings.Contains(message, "invalid key"):
+		return "this is no key", "write NAME: VALUE", ""
+	default:
+		return "this is no YAML", "", "next: check indentation, colons, quotes and brackets here and on the line before"
+	}
+}
+
+// showKeys marks the keys that lines begin with, for pictures of files that cannot be parsed.
+func (s *source) showKeys() {
+	for i, line := range s.lines {
+		rest := strings.TrimLeft(line, " \t-")
+		key, _, ok := strings.Cut(rest, ":")
+		if ok && isKey(key) {
+			s.show(i+1, len([]rune(line))-len([]rune(rest))+1, key+":")
+		}
+	}
+}
+
+// isKey reports whether a text has the form of a key, so that it may be shown.
+func isKey(key string) bool {
+	ok := func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	return key != "" && len(key) <= 40 && strings.IndexFunc(key, func(r rune) bool { return !ok(r) }) < 0
+}
+
+// builder makes nodes of the parser's.
+type builder struct {
+	src     *source
+	report  *report
+	anchors map[string]ast.Node
+	open    map[string]bool // the anchors that are being resolved
+	count   int
+	stopped bool
+}
+
+func (b *builder) at(t *token.Token) place {
+	p := place{src: b.src, line: 1, col: 1}
+	if t != nil && t.Position != nil {
+		p.line, p.col = max(t.Position.Line, 1), max(t.Position.Column, 1)
+	}
+	return p
+}
+
+// build returns the node of n. What it cannot use is a broken null.
+func (b *builder) build(n ast.Node, depth int) *node {
+	b.count++
+	if b.stopped {
+		return &node{broken: true}
+	}
+	if b.count > maxNodes || depth > maxDepth {
+		b.stopped = true
+		b.report.add(b.at(n.GetToken()), "", "this is too large or nests too deeply once aliases are put in", "",
+			"next: write it with fewer anchors and levels")
+		return &node{broken: true}
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return b.mapping(n, depth)
+	case *ast.MappingValueNode: // a map of one key
+		m := &node{kind: mapKind, at: b.at(n.Key.GetToken())}
+		b.entry(m, n, depth)
+		return m
+	case *ast.SequenceNode:
+		m := &node{kind: listKind, at: b.at(n.Start)}
+		b.punctuate(n.Start, n.End)
+		for _, item := range n.Values {
+			m.items = append(m.items, b.build(item, depth+1))
+		}
+		return m
+	case *ast.AnchorNode:
+		b.anchors[n.Name.GetToken().Value] = n.Value
+		return b.build(n.Value, depth+1)
+	case *ast.AliasNode:
+		return b.alias(n, depth)
+	case *ast.TagNode:
+		return b.tagged(n, depth)
+	default:
+		return b.scalar(n)
+	}
+}
+
+func (b *builder) fail(at place, what, fix, note string) *node {
+	b.report.add(at, "", what, fix, note)
+	return &node{at: at, broken: true}
+}
+
+func (b *builder) mapping(n *ast.MappingNode, depth int) *node {
+	m := &node{kind: mapKind, at: b.at(n.Start)}
+	if len(n.Values) > 0 && !n.IsFlowStyle {
+		m.at = b.at(n.Values[0].Key.GetToken())
+	}
+	b.punctuate(n.Start, n.End)
+	for _, v := range n.Values {
+		b.entry(m, v, depth)
+	}
+	return m
+}
+
+func (b *builder) entry(m *node, v *ast.MappingValueNode, depth int) {
+	b.punctuate(v.Start, v.CollectEntry)
+	at := b.at(v.Key.GetToken())
+	if _, merge := v.Key.(*ast.MergeKeyNode); merge {
+		b.merge(m, b.build(v.Value, depth+1), at)
+		return
+	}
+	key, ok := b.key(v.Key)
+	if !ok {
+		b.fail(at, "this is no key", "write NAME: VALUE", "")
+		return
+	}
+	value := b.build(v.Value, depth+1)
+	for i := range m.entries {
+		if e := &m.entries[i]; e.key == key {
+			if e.at.line == 0 { // from a <<, which gives way
+				*e = entry{key: key, at: at, value: value}
+				return
+			}
+			b.fail(at, fmt.Sprintf("the key %s is given twice", quoteKey(key)), fmt.Sprintf("leave out one; the other is at line %d", e.at.line), "")
+			return
+		}
+	}
+	m.entries = append(m.entries, entry{key: key, at: at, value: value})
+}
+
+// quoteKey is a key as a message shows it.
+func quoteKey(key string) string {
+	r := []rune(strings.Map(printable, key))
+	if len(r) > 40 {
+		r = append(r[:37], []rune("...")...)
+	}
+	return `"` + string(r) + `"`
+}
+
+func (b *builder) key(k ast.MapKeyNode) (string, bool) {
+	t := k.GetToken()
+	switch k.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+	default:
+		return "", false
+	}
+	if isKey(t.Value) {
+		b.src.show(t.Position.Line, t.Position.Column, strings.TrimSpace(t.Origin))
+	}
+	return t.Value, true
+}
+
+// merge adds what a << brings and the map does not have.
+func (b *builder) merge(m, from *node, at place) {
+	maps := []*node{from}
+	if from.kind == listKind {
+		maps = from.items
+	}
+	for _, f := range maps {
+		if f.kind != mapKind {
+			if !f.broken {
+				b.fail(at, "<< wants a map, or a list of maps", "write <<: *NAME", "")
+			}
+			continue
+		}
+		for _, e := range f.entries {
+			if m.get(e.key) == nil {
+				m.entries = append(m.entries, entry{key: e.key, value: e.value}) // without a place: a key of the map replaces it
+			}
+		}
+	}
+}
+
+func (b *builder) alias(n *ast.AliasNode, depth int) *node {
+	name := n.Value.GetToken().Value
+	target, ok := b.anchors[name]
+	switch {
+	case !ok:
+		known := make([]string, 0, len(b.anchors))
+		for a := range b.anchors {
+			known = append(known, a)
+		}
+		fix := "put &NAME before the value that is meant"
+		if near := nearest(name, sorted(known)); near != "" {
+			fix = fmt.Sprintf("did you mean *%s?", near)
+		}
+		return b.fail(b.at(n.Start), "no anchor before this has the name of this alias", fix, "")
+	case b.open[name]:
+		return b.fail(b.at(n.Start), "this alias stands inside its own anchor", "leave it out", "")
+	}
+	b.open[name] = true
+	defer delete(b.open, name)
+	return b.build(target, depth+1)
+}
+
+// tagged takes the tags of YAML's own core; !!str makes text of a number.
+func (b *builder) tagged(n *ast.TagNode, depth int) *node {
+	v := n.Value
+	switch tag := n.Start.Value; tag {
+	case "!!str", "!":
+		m := b.build(v, depth+1)
+		if m.kind.scalar() && !m.broken {
+			m.kind, m.plain = stringKind, false
+		}
+		return m
+	case "!!int", "!!float", "!!bool", "!!map", "!!seq", "!!null":
+		return b.build(v, depth+1)
+	default:
+		return b.fail(b.at(n.Start), "tags are not known here", "leave it out", "")
+	}
+}
+
+func (b *builder) scalar(n ast.Node) *node {
+	t := n.GetToken()
+	m := &node{at: b.at(t), plain: true}
+	switch n := n.(type) {
+	case *ast.NullNode, nil:
+		m.written = "null"
+		return m
+	case *ast.BoolNode:
+		m.kind = boolKind
+	case *ast.IntegerNode:
+		m.kind = intKind
+	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		m.kind = floatKind
+	case *ast.StringNode:
+		m.kind = stringKind
+		m.plain = t.Type == token.StringType
+	case *ast.LiteralNode:
+		m.kind, m.plain, m.at = stringKind, false, b.at(n.Start)
+		m.text, m.written = n.Value.Value, n.Value.Value
+		return m
+	default:
+		return b.fail(m.at, "this is no value", "write text, a number, a list or a map", "")
+	}
+	m.text, m.written, m.source = t.Value, t.Value, strings.TrimSpace(t.Origin)
+	return m
+}
+
+// punctuate marks signs such as braces as harmless.
+func (b *builder) punctuate(tokens ...*token.Token) {
+	for _, t := range tokens {
+		if t != nil && t.Position != nil {
+			b.src.show(t.Position.Line, t.Position.Column, strings.TrimSpace(t.Value))
+		}
+	}
+}
