@@ -93,6 +93,27 @@ func (b *breaker) probe(p *Permit, seen *gateState) {
 	told = true
 }
 
+// bypassed hears how a call went that was made past the gate. A success is settled as that of the probe that
+// gobreaker admits now; the gate as it was seen before shows that gobreaker was not closed then, and has not been
+// since.
+func (b *breaker) bypassed(verdict error) {
+	seen := b.gate.now.Load()
+	if verdict != nil || seen.name() == Closed {
+		return
+	}
+	done, err := b.cb.Allow()
+	switch {
+	case err != nil: // a probe is out
+	case b.gate.now.Load() != seen:
+		done(nothing{})
+	default:
+		if seen.name() == Open {
+			b.set.changes.probing(b, seen)
+		}
+		done(nil)
+	}
+}
+
 func (b *breaker) refusal() error {
 	_, until := b.gate.look()
 	return &OpenError{Name: b.name, Until: until}
@@ -122,13 +143,14 @@ func (b *breaker) count(verdict error) bool {
 
 // opens is gobreaker's ReadyToTrip: whether the failure just counted opens a closed breaker.
 func (b *breaker) opens() bool {
-	if b.run.weight >= b.set.threshold {
+	set := b.set.settings.Load()
+	if b.run.weight >= set.threshold {
 		b.wire = b.run.wire == b.run.weight
 		return true
 	}
 	window := b.ring.total(b.age())
 	b.wire = window.wire == window.weight
-	return window.weight >= b.set.windowScore &&
+	return window.weight >= set.windowScore &&
 		window.calls >= windowCalls &&
 		window.weight*windowShare >= window.calls*1000
 }
@@ -150,7 +172,7 @@ func (b *breaker) changed(_ string, _, to gobreaker.State) {
 // most that a short cut of the network may cost.
 func (b *breaker) openFor() time.Duration {
 	b.wireOpen = b.nextWireOpen()
-	nominal, factor := b.set.openFor, 0.9+0.2*rand.Float64()
+	nominal, factor := b.set.settings.Load().openFor, 0.9+0.2*rand.Float64()
 	if b.wire {
 		nominal, factor = b.wireOpen, 0.9+0.1*rand.Float64()
 	}
@@ -158,13 +180,14 @@ func (b *breaker) openFor() time.Duration {
 }
 
 func (b *breaker) nextWireOpen() time.Duration {
+	longest := b.set.settings.Load().openFor
 	switch {
 	case !b.wire:
 		return 0
 	case b.wireOpen == 0:
-		return min(wireOpenFor, b.set.openFor)
+		return min(wireOpenFor, longest)
 	default:
-		return min(2*b.wireOpen, b.set.openFor)
+		return min(2*b.wireOpen, longest)
 	}
 }
 

@@ -23,5 +23,8 @@
 // lasts at most 5 s, and twice as long after each probe that fails on the wire, up to OpenFor: a short cut of
 // the local network fails the calls to all targets at once, and says little about any of them.
 //
+// A call may be made past an open breaker, as a last resort ([Set.Bypass]): an answer to it closes the breaker,
+// and nothing else about it counts.
+//
 // Results of calls that were admitted before the last change of state are ignored.
 package breaker

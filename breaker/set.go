@@ -29,10 +29,8 @@ type Options struct {
 // Set holds the breakers of targets by name, each made on its first use. Chains that share a Set share their
 // targets' state. [NewSet] makes one; it is safe for concurrent use.
 type Set struct {
-	threshold   int64 // sums of weights are in thousandths
-	windowScore int64
-	openFor     time.Duration
-	changes     changes
+	settings atomic.Pointer[settings]
+	changes  changes
 
 	breakers atomic.Pointer[map[string]*breaker] // a map is never written to once it is here
 	adding   sync.Mutex                          // held to put another map there
@@ -43,21 +41,32 @@ func NewSet(o *Options) *Set {
 	if o == nil {
 		o = &Options{}
 	}
-	threshold, openFor := float64(defaultThreshold), defaultOpenFor
-	if o.Threshold > 0 {
-		threshold = min(o.Threshold, math.MaxInt32)
-	}
-	if o.OpenFor > 0 {
-		openFor = o.OpenFor
-	}
-	s := &Set{
-		threshold:   thousandths(threshold),
-		windowScore: thousandths(max(windowScore, threshold)),
-		openFor:     openFor,
-		changes:     changes{onChange: o.OnChange},
-	}
+	s := &Set{changes: changes{onChange: o.OnChange}}
+	s.Adjust(o.Threshold, o.OpenFor)
 	s.breakers.Store(&map[string]*breaker{})
 	return s
+}
+
+// settings are what Options come to.
+type settings struct {
+	threshold   int64 // sums of weights are in thousandths
+	windowScore int64
+	openFor     time.Duration
+}
+
+// Adjust replaces Options.Threshold and Options.OpenFor; 0 or less is the default, as there. What breakers have counted
+// stays, and one that is open stays open for as long as it was to: the new values hold from the next failure on.
+func (s *Set) Adjust(threshold float64, openFor time.Duration) {
+	if !(threshold > 0) { // NaN, too
+		threshold = defaultThreshold
+	}
+	if openFor <= 0 {
+		openFor = defaultOpenFor
+	}
+	threshold = min(threshold, math.MaxInt32)
+	s.settings.Store(&settings{
+		threshold: thousandths(threshold), windowScore: thousandths(max(windowScore, threshold)), openFor: openFor,
+	})
 }
 
 // Wait is how much longer the named breaker refuses every call; 0: ask [Set.Allow]. After sleeping for
@@ -78,6 +87,19 @@ func (s *Set) Allow(name string) (Permit, error) {
 		b = s.add(name)
 	}
 	return b.allow()
+}
+
+// Bypass is a Permit for a call that is made although the named breaker may refuse it, as a last resort. It
+// takes no probe's slot. If the call succeeds the target is seen to be alive: that closes the breaker as a
+// probe's success does, unless a probe is out, whose verdict is awaited, or the breaker has opened within the
+// last millisecond. Whatever else becomes of the call says nothing, nor does any end of it while the breaker is
+// closed.
+func (s *Set) Bypass(name string) Permit {
+	b := s.find(name)
+	if b == nil {
+		b = s.add(name)
+	}
+	return Permit{breaker: b, done: b.bypassed}
 }
 
 // Status is the state of the named breaker; one that has not been used is closed.

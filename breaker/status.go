@@ -30,7 +30,8 @@ type Status struct {
 }
 
 // Change is a change of state. A breaker becomes HalfOpen when its first probe is admitted, since nothing
-// happens to it in the meantime.
+// happens to it in the meantime. A success of a call made by [Set.Bypass] is told as a probe that was admitted
+// and succeeded just then.
 type Change struct {
 	Name     string // of the target
 	From, To State

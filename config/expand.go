@@ -98,7 +98,7 @@ func (x *expander) variables(path string, n *node) {
 				return m[2]
 			}
 			if !n.broken {
-				x.fail(path, n, name+" is not set", "next: export it"+inPlaceOf(path))
+				x.fail(path, n, name+" is not set", "next: export it"+inPlaceOf(path, name))
 			}
 			return ""
 		}
@@ -112,10 +112,10 @@ func (x *expander) variables(path string, n *node) {
 }
 
 // inPlaceOf is what else to write for a secret.
-func inPlaceOf(path string) string {
+func inPlaceOf(path, variable string) string {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if !secretKey(key) {
-		return fmt.Sprintf(`, or write the value itself, or "${NAME:-VALUE}" for one to use without it`)
+		return `, or write the value itself, or "${` + variable + `:-VALUE}" for one to use without it`
 	}
 	owner := strings.TrimSuffix(strings.TrimPrefix(path, "targets."), "."+key)
 	if !isKey(owner) {

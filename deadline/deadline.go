@@ -194,6 +194,15 @@ func Check(ctx context.Context) error {
 	return x.exceeded("", now)
 }
 
+// LastCall is the moment after which [Check] fails: whoever has to wait before a piece of work waits no longer than
+// until then. It is false when ctx has no execution deadline.
+func LastCall(ctx context.Context) (time.Time, bool) {
+	if x := bounded(ctx); x != nil {
+		return x.lastCall, true
+	}
+	return time.Time{}, false
+}
+
 // exceeded is the error of the execution at now. One without an end had what it used.
 func (x *execution) exceeded(step string, now time.Time) *ExceededError {
 	elapsed := now.Sub(x.start)

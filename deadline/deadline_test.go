@@ -139,6 +139,8 @@ func TestWithoutExecution(t *testing.T) {
 				equal(t, "End", end, time.Time{})
 				equal(t, "End's ok", ok, false)
 				equal(t, "Check", deadline.Check(ctx), nil)
+				_, ok = deadline.LastCall(ctx)
+				equal(t, "LastCall's ok", ok, false)
 				equal(t, "Elapsed", deadline.Elapsed(ctx), 0)
 				cancel()
 				equal(t, "Err after cancel", ctx.Err(), context.Canceled)
@@ -251,7 +253,12 @@ func TestCheck(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := deadline.With(t.Context(), tt.total, &deadline.Options{FailFast: tt.failFast})
 				defer cancel()
+				at, ok := deadline.LastCall(ctx)
+				equal(t, "LastCall's ok", ok, true)
 				if tt.last >= 0 {
+					if last := time.Until(at); last != tt.last && last != tt.last+1 { // at the end itself nothing is started
+						t.Errorf("LastCall is %v, want %v", last, tt.last)
+					}
 					time.Sleep(tt.last)
 					equal(t, "Check at the last moment", deadline.Check(ctx), nil)
 					time.Sleep(time.Nanosecond)

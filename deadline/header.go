@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// DefaultName is the name of a [Header] that names none.
+const DefaultName = "X-Deadline-Ms"
+
 // Header says how the time that a callee has is spelled in an HTTP header. The value is that time, all the
 // callee's own retries included, as a whole number of units, rounded down. It is relative, so clocks need not
 // agree.
@@ -22,7 +25,7 @@ import (
 //
 // A Header is not changed by its methods and may be used by several goroutines.
 type Header struct {
-	Name string        // "" is X-Deadline-Ms
+	Name string        // "" is DefaultName
 	Unit time.Duration // what the number counts; 0, and less, is a millisecond
 	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
 	// caller gives up. 0 is nothing. Get takes nothing off.
@@ -38,7 +41,7 @@ func (h *Header) spelled() Header {
 		s = *h
 	}
 	if s.Name == "" {
-		s.Name = "X-Deadline-Ms"
+		s.Name = DefaultName
 	}
 	if s.Unit <= 0 {
 		s.Unit = time.Millisecond
@@ -52,14 +55,14 @@ func (h *Header) spelled() Header {
 // lowered and never raised; of several the lowest counts, and what cannot be read is replaced. Call it again
 // for every attempt: less is left then.
 //
-// When ctx has neither deadline nothing is changed. When less than one unit is left the header is omitted,
-// and removed if it was there, since it would promise more than there is.
+// When nobody waits for the work under ctx, as [Awaited] says, nothing is changed. When less than one unit is
+// left the header is omitted, and removed if it was there, since it would promise more than there is.
 func (h *Header) Set(ctx context.Context, to http.Header) {
 	s := h.spelled()
-	remaining, ok := left(ctx)
-	if !ok {
+	if !Awaited(ctx) {
 		return
 	}
+	remaining, _ := left(ctx)
 	remaining -= s.Hop
 	if s.Max > 0 {
 		remaining = min(remaining, s.Max)

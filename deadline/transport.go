@@ -27,7 +27,7 @@ func Transport(base http.RoundTripper, h *Header) http.RoundTripper {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if _, ok := left(req.Context()); ok {
+	if Awaited(req.Context()) {
 		req = req.Clone(req.Context())
 		if req.Header == nil {
 			req.Header = make(http.Header)

@@ -18,7 +18,7 @@ type attempt struct {
 	call    *call
 	slot    *policy.Slot
 	member  *member
-	permit  breaker.Permit // of the target's breaker; none for a last resort
+	permit  breaker.Permit // of the target's breaker
 	limits  llm.Limits
 	waited  time.Duration // before it
 	took    time.Duration
@@ -36,8 +36,12 @@ type attempt struct {
 // errRefused is what a target gets for an event that came after a limit fell.
 var errRefused = errors.New("fallback: the attempt is over")
 
-// admit asks the target's breaker for its permit.
-func (a *attempt) admit() bool {
+// admit asks the target's breaker for its permit. A last resort goes past it.
+func (a *attempt) admit(resort bool) bool {
+	if resort {
+		a.permit = a.call.chain.breakers.Bypass(a.member.Name)
+		return true
+	}
 	permit, err := a.call.chain.breakers.Allow(a.member.Name)
 	a.permit, a.slot.Refused = permit, err != nil
 	return err == nil

@@ -139,16 +139,16 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	if stop := c.stopBefore(left, bound); stop != "" {
 		return nil, nil, &llm.Error{Stopped: stop}
 	}
-	at, sleep, unfit := policy.Pick(c.slots, c.wait, elapsed, left, c.minimum)
+	at, sleep, unfit := policy.Pick(c.slots, c.wait, elapsed, left, c.after(left, elapsed))
 	resort := false
 	if at < 0 {
-		if at = c.resort(); at >= 0 {
-			resort = true
-		} else {
-			var late bool
-			at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.minimum)
-			unfit = unfit || late
-		}
+		at = c.resort()
+		resort = at >= 0
+	}
+	if at < 0 || sleep > 0 { // it may be worth more to wait for one that is left alone
+		var late bool
+		at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.after(left, elapsed))
+		unfit = unfit || late
 	}
 	switch {
 	case at < 0:
@@ -160,7 +160,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}
-	if !resort && !a.admit() {
+	if !a.admit(resort) {
 		return nil, nil, nil
 	}
 	c.passOver(at)
@@ -188,12 +188,12 @@ func (c *call) usable(slot int) bool {
 	return d <= 0
 }
 
-// waitCooling is wait for a target that is left alone for a while: when there is no other, it is waited for.
+// waitCooling is wait for when no target is ready: one that is left alone for a while is waited for, then.
 func (c *call) waitCooling(slot int) time.Duration {
 	m := c.member(slot)
 	d, why := m.cooled()
-	if d <= 0 || d > longestWait || !why.Transient() || // a key that is wrong is so afterwards
-		c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 {
+	if c.slots[slot].Refused || c.chain.breakers.Wait(m.Name) > 0 ||
+		d > 0 && (d > longestWait || !why.Transient()) { // a key that is wrong is so afterwards
 		return -1
 	}
 	return d
@@ -253,12 +253,12 @@ func (c *call) release() {
 }
 
 // spread lengthens a wait for the end of a cool-down, at which all calls that wait for it would come back at
-// the same instant. A slot's own wait after a failure is spread already. The minimum is left after it.
+// the same instant. A slot's own wait after a failure is spread already. What has to be left after it is.
 func (c *call) spread(slot int, wait, elapsed, left time.Duration) time.Duration {
 	if c.slots[slot].ReadyAt-elapsed >= wait {
 		return wait
 	}
-	return wait + rand.N(min(wait/2, left-c.minimum-wait)+1)
+	return wait + rand.N(min(wait/2, left-c.after(left, elapsed)-wait)+1)
 }
 
 func (c *call) sleep(d time.Duration) {

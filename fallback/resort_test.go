@@ -120,6 +120,62 @@ func TestLastResortWhileAProbeIsOut(t *testing.T) {
 	})
 }
 
+// TestLastResortThatAnswersClosesItsBreaker, as a probe that answers does; one that fails changes nothing.
+func TestLastResortThatAnswersClosesItsBreaker(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		steps  []llmtest.Step // of a
+		stream bool
+		state  breaker.State
+		score  float64
+	}{
+		{"an answer", []llmtest.Step{llmtest.Text("ok")}, false, breaker.Closed, 0},
+		{"a streamed answer", []llmtest.Step{llmtest.Text("ok")}, true, breaker.Closed, 0},
+		{"words that show it alive", []llmtest.Step{fail(llm.ErrInvalid), llmtest.Text("ok")}, false, breaker.Closed, 0},
+		{"a failure", []llmtest.Step{fail(llm.ErrUnavailable), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"a failure of the wire", []llmtest.Step{fail(llm.ErrConnection), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"a hang", []llmtest.Step{llmtest.Hang(), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"a throttled one", []llmtest.Step{fail(llm.ErrRateLimited), llmtest.Text("ok")}, false, breaker.Open, 3},
+		{"half an answer", []llmtest.Step{llmtest.Cut("ok"), llmtest.Text("ok")}, true, breaker.Open, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var told []breaker.State
+				set := breaker.NewSet(&breaker.Options{OnChange: func(c breaker.Change) {
+					if c.Name == "a" {
+						told = append(told, c.To)
+					}
+				}})
+				score(t, set, "b", 0.9, 0.9, 0.9, 0.9)
+				trip(t, set, "a")
+				time.Sleep(s)
+				c := opened(t, &fallback.Options{Breakers: set, Plans: policy.Plans{Default: exact()}},
+					target("a", tt.steps...), target("b", llmtest.Text("b")))
+				way := ask
+				if tt.stream {
+					way = read
+				}
+				way(t.Context(), c, triage())
+				if st := status(t, c, "a"); st.State != tt.state || st.Score != tt.score || st.OpenUntil.IsZero() != (tt.state == breaker.Closed) {
+					t.Errorf("%+v, want %s with a score of %g", st, tt.state, tt.score)
+				}
+				if n := len(told); (n == 3) != (tt.state == breaker.Closed) {
+					t.Errorf("told %v", told)
+				}
+				if tt.state == breaker.Closed {
+					want(t, "the next call", ask(t.Context(), c, triage()), outcome{text: "ok", trail: "a:answered@0s"})
+				}
+				if st := set.Status("b"); st.State != breaker.Open {
+					t.Errorf("the breaker of b is %s", st.State)
+				}
+			})
+		})
+	}
+}
+
 // TestLastResortPaysWithTokens: so that in an outage such calls end by themselves.
 func TestLastResortPaysWithTokens(t *testing.T) {
 	t.Parallel()
@@ -194,4 +250,56 @@ func TestACoolingTargetIsWaitedFor(t *testing.T) {
 		req.Limits.Total = 600 * s
 		want(t, "nor over a minute", ask(t.Context(), cooled(61*s, 70*s), req), outcome{kind: llm.ErrRateLimited, stopped: llm.StopTargets, skipped: "a:cooling b:cooling"})
 	})
+}
+
+// TestTheEarliestOfAllIsWaitedFor: the back-off of one target does not hide that another's rest ends sooner.
+func TestTheEarliestOfAllIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	cool := func(t *testing.T, c *fallback.Chain, name string) { // by a call of somebody else
+		t.Helper()
+		req := triage()
+		req.Route.Only = []string{name}
+		req.Limits.Tries = 1
+		ask(t.Context(), c, req)
+	}
+	rests := func(d time.Duration) llmtest.Step {
+		return llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: d})
+	}
+	later := func(k llm.Kind, d time.Duration) llmtest.Step {
+		return llmtest.Fail(&llm.Error{Kind: k, RetryAfter: d})
+	}
+	tests := []struct {
+		name    string
+		a       []llmtest.Step
+		b       []llmtest.Step // the first one cools it
+		want    string
+		atLeast time.Duration
+		atMost  time.Duration
+	}{
+		{
+			"the rest ends first", []llmtest.Step{later(llm.ErrUnavailable, 20*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(2 * s), llmtest.Text("b")}, "a:unavailable@0s b:answered@0s", 2 * s, 3 * s,
+		},
+		{
+			"the back-off ends first", []llmtest.Step{later(llm.ErrUnavailable, 2*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(20 * s), llmtest.Text("b")}, "a:unavailable@0s a:answered@0s", 2 * s, 3 * s,
+		},
+		{
+			"the rest ends before a reserve is ready", []llmtest.Step{fail(llm.ErrTimeout), fail(llm.ErrTimeout), fail(llm.ErrTimeout), llmtest.Text("a")},
+			[]llmtest.Step{rests(2500 * time.Millisecond), llmtest.Text("b")}, "a:timeout@0s a:timeout@0s b:answered@0s", 2500 * time.Millisecond, 3500 * time.Millisecond,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := planned(t, exact(), target("a", tt.a...), target("b", tt.b...))
+				cool(t, c, "b")
+				got := ask(t.Context(), c, triage())
+				if got.trail != tt.want || got.took < tt.atLeast || got.took > tt.atMost {
+					t.Errorf("%v\nwant %s within %v to %v", got, tt.want, tt.atLeast, tt.atMost)
+				}
+			})
+		})
+	}
 }

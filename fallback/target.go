@@ -119,7 +119,7 @@ func checkPlan(path string, p *policy.Plan, names []string) error {
 	case !slices.Contains([]policy.Watch{policy.WatchAuto, policy.WatchOn, policy.WatchOff}, p.Watch):
 		return llm.Invalid(path+".watch", "is no way to watch", `give "on", "off", or nothing to decide for each attempt`)
 	case !(p.Hedge.Share >= 0 && p.Hedge.Share <= 1): // NaN, too
-		return llm.Invalid(path+".hedge.share", "is not between 0 and 1", "give the share of calls that may be hedged, 0.05 for one in twenty")
+		return llm.Invalid(path+".hedge.share", "is not between 0 and 1", "0.05 hedges one call in twenty")
 	}
 	for i, k := range p.FallbackOn {
 		if k == "" || k == llm.ErrCanceled || k == llm.ErrDeadlineExceeded {

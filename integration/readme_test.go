@@ -154,7 +154,7 @@ var (
 	imports = map[string]string{
 		"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time",
 		"llm": ours + "llm", "fallback": ours + "fallback", "policy": ours + "policy", "azure": ours + "providers/azure",
-		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline",
+		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline", "http": "net/http",
 	}
 )
 

@@ -14,50 +14,71 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage bounds [Error.Message]; maxErrorText bounds what Error() returns, in bytes, and maxFieldText what a
-// [FieldError] adds to it: its words are ours and say what to do, so they are given whole.
+// maxMessage bounds [Error.Message] and maxErrorText what Error() returns, in bytes. Of that a [FieldError] keeps
+// minFieldText at the least: its words are ours and say what to do.
 const (
 	maxMessage   = 512
 	maxErrorText = 200
-	maxFieldText = 300
+	minFieldText = 80
 )
 
-// Error returns one line that is safe to log, for example
-// "llm: triage: azure-eu (azure/gpt-4o): timeout (first_content 8s), 2 targets tried". It has at most 200 bytes, and
-// 300 more for a [FieldError].
+// Error returns one line of at most 200 bytes that is safe to log, for example
+// "llm: triage: azure-eu (azure/gpt-4o): timeout (first_content 8s), 2 targets tried". What is too long is cut between
+// words: names first, then the words of a [FieldError], which are whole in %+v, in [Error.Detail] and by errors.As.
 func (e *Error) Error() string {
 	if e == nil {
 		return "llm: " + string(ErrUnknown)
 	}
+	hint, tried := e.hint(), e.tried()
+	if hint != "" {
+		hint = ": " + hint
+	}
+	room := maxErrorText - len(tried)
+	head := e.head(40, 60)
+	if len(head)+len(hint) > room {
+		head = clean(e.head(16, 32), room-min(len(hint), minFieldText))
+	}
+	return head + cutEnd(hint, room-len(head)) + tried
+}
+
+// head is what stands in front of a hint, with names of at most so many bytes.
+func (e *Error) head(name, model int) string {
 	var b strings.Builder
 	b.WriteString("llm: ")
 	if e.Operation != "" {
-		b.WriteString(clean(string(e.Operation), 40) + ": ")
+		b.WriteString(clean(string(e.Operation), name) + ": ")
 	}
-	b.WriteString(e.where())
+	if w := targetName(e.Target, e.Model, name, model); w != "" {
+		b.WriteString(w + ": ")
+	}
 	b.WriteString(clean(string(e.kind()), 40))
 	if w := e.why(); w != "" {
 		b.WriteString(" (" + w + ")")
 	}
-	tried := e.tried()
-	line := clean(b.String(), maxErrorText-len(tried))
-	if field := e.field(); field != nil {
-		line += clean(": "+field.Error(), maxFieldText)
-	}
-	return line + tried
+	return b.String()
 }
 
-func (e *Error) where() string {
-	if w := targetName(e.Target, e.Model); w != "" {
-		return w + ": "
+// hint is the whole text of the FieldError on one line, "" if there is none.
+func (e *Error) hint() string {
+	f := e.field()
+	if f == nil {
+		return ""
+	}
+	return clean(f.Error(), maxMessage)
+}
+
+// cutHint is the hint if Error() has no room for all of it.
+func (e *Error) cutHint() string {
+	if hint := e.hint(); !strings.Contains(e.Error(), hint) {
+		return hint
 	}
 	return ""
 }
 
 // targetName is "azure-eu (azure/gpt-4o)", or as much of it as is known.
-func targetName(target string, ref ModelRef) string {
-	target = clean(target, 40)
-	model := clean(ref.String(), 60)
+func targetName(target string, ref ModelRef, maxName, maxModel int) string {
+	target = clean(target, maxName)
+	model := clean(ref.String(), maxModel)
 	if target == "" || model == "" {
 		return target + model
 	}
@@ -141,13 +162,17 @@ func (e *Error) tried() string {
 	}
 }
 
-// Detail returns the provider's side of the story on one line: Code, Message and what was filtered. It may
-// echo the prompt: show it to the person who asks, do not log it.
+// Detail returns the provider's side of the story on one line: Code, Message and what was filtered, and in front of
+// them the words of a [FieldError] for which Error() has no room. It may echo the prompt: show it to the person who
+// asks, do not log it.
 func (e *Error) Detail() string {
 	if e == nil {
 		return ""
 	}
 	var parts []string
+	if hint := e.cutHint(); hint != "" {
+		parts = append(parts, hint)
+	}
 	if e.Code != "" {
 		parts = append(parts, e.Code)
 	}
@@ -160,8 +185,8 @@ func (e *Error) Detail() string {
 	return clean(strings.Join(parts, ": "), 2*maxMessage)
 }
 
-// Format prints Error() for every verb but %+v, which adds the trail, the targets passed over, why nothing
-// more was tried, the code and what was filtered, one a line. The provider's own words are in [Error.Detail]
+// Format prints Error() for every verb but %+v, which adds a hint that was cut, the trail, the targets passed over,
+// why nothing more was tried, the code and what was filtered, one a line. The provider's own words are in [Error.Detail]
 // alone: loggers such as zap print %+v unasked. The receiver is a value, so that an Error held by value
 // prints no more than that.
 func (e Error) Format(s fmt.State, verb rune) {
@@ -198,11 +223,17 @@ func (e *Error) LogValue() slog.Value {
 	if e.RetryAfter > 0 {
 		attrs = append(attrs, slog.Duration("retry_after", e.RetryAfter))
 	}
+	if hint := e.cutHint(); hint != "" {
+		attrs = append(attrs, slog.String("hint", hint))
+	}
 	return slog.GroupValue(append(attrs, slog.Int("attempts", len(e.Attempts)))...)
 }
 
 func (e *Error) trail() string {
 	var b strings.Builder
+	if hint := e.cutHint(); hint != "" {
+		b.WriteString("\n  " + hint)
+	}
 	for i := range e.Attempts {
 		b.WriteString("\n  " + e.Attempts[i].line())
 	}
@@ -227,7 +258,7 @@ func (e *Error) trail() string {
 // line is one attempt in a trail: "azure (azure/gpt-4o): timeout (attempt) after 8s of 8s, request r-1".
 func (a *Attempt) line() string {
 	var b strings.Builder
-	if name := targetName(a.Target, a.Model); name != "" {
+	if name := targetName(a.Target, a.Model, 40, 60); name != "" {
 		b.WriteString(name + ": ")
 	}
 	switch {
@@ -317,6 +348,21 @@ func clean(s string, n int) string {
 		tail += i
 	}
 	return s[:head] + "…" + s[tail:]
+}
+
+// cutEnd shortens s to at most n bytes that end between words with an ellipsis.
+func cutEnd(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	end := n - len("…")
+	if end <= 0 {
+		return ""
+	}
+	if i := strings.LastIndexByte(s[:end+1], ' '); i > end/2 {
+		end = i
+	}
+	return strings.TrimRight(cut(s, end), " ,;:(") + "…"
 }
 
 // cut shortens s to at most n bytes of whole runes.

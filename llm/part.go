@@ -105,7 +105,7 @@ func (c ToolCall) Decode(v any) error {
 	}
 	return &Error{Kind: ErrBadOutput, Err: errors.Join(&FieldError{
 		Field: "tool call " + clean(c.Name, 64) + ": " + field, Problem: problem,
-		Next: "answer the call with an error result, so that the model can write it again",
+		Next: "answer the call with an error result",
 	}, err)}
 }
 

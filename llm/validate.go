@@ -73,7 +73,7 @@ func checkMessage(r *Request, i int) *Error {
 		}
 		if t, ok := p.(ToolResult); ok && !called(r.Messages[:i], t.CallID) {
 			return at.invalid(".call_id", "answers no tool call of an earlier message",
-				"keep the assistant message with the call in front of its results")
+				"keep the message with the call in front")
 		}
 		text, isText := p.(Text)
 		_, isMark := p.(CachePoint)

@@ -23,39 +23,64 @@ type Slot struct {
 }
 
 // Pick chooses the slot to ask next, at now after the start of the call: one without Reserve before one
-// with, then a ready one, then the one with the fewest tries, then the first. wait says what else than
-// ReadyAt a slot waits for, negative for a slot that is refused. A sleep above 0 is how long to wait first:
-// only when no slot is ready, and then for the one that is ready soonest. A wait is worth it only if
-// minimum is left after it. i is -1 when no slot is worth it; unfit then says that one would have been with
-// more time.
+// with, then a ready one, then the one with the fewest tries, then the first. wait says how long a slot is left
+// alone beside its own ReadyAt: 0 if it is usable, negative if it is refused for good. A sleep above 0 is how
+// long to wait first: only when no slot is ready, and then for the one that is ready soonest. One that is left
+// alone is slept for when that ends before any usable slot is ready; a usable slot without Reserve is not
+// passed over for one with it. A wait is worth it only if minimum is left after it. i is -1 when no slot is
+// worth it; unfit then says that one would have been with more time.
 func Pick(slots []Slot, wait func(i int) time.Duration, now, left, minimum time.Duration) (i int, sleep time.Duration, unfit bool) {
-	best := choice{slot: -1}
+	var usable, alone, aloneReserve choice // the best of each
 	for at := range slots {
 		s := &slots[at]
 		if s.Dead {
 			continue
 		}
-		w := wait(at)
-		if w < 0 {
+		rest := wait(at)
+		if rest < 0 {
 			continue
 		}
-		w = max(w, s.ReadyAt-now, 0)
+		w := max(rest, s.ReadyAt-now, 0)
 		if w > 0 && w+minimum > left {
 			unfit = true
 			continue
 		}
-		if c := (choice{at, w, s.Tries, s.Reserve}); best.slot < 0 || c.before(best) {
-			best = c
+		of := &usable
+		switch {
+		case rest > 0 && s.Reserve:
+			of = &aloneReserve
+		case rest > 0:
+			of = &alone
+		}
+		if c := (choice{true, at, w, s.Tries, s.Reserve}); !of.is || c.before(*of) {
+			*of = c
 		}
 	}
-	return best.slot, best.wait, unfit && best.slot < 0
+	best := usable.orSooner(alone)
+	if !usable.is || usable.reserve {
+		best = best.orSooner(aloneReserve)
+	}
+	if !best.is {
+		return -1, 0, unfit
+	}
+	return best.slot, best.wait, false
 }
 
+// choice is a slot that may be asked. The zero choice is none.
 type choice struct {
+	is      bool
 	slot    int
 	wait    time.Duration
 	tries   int32
 	reserve bool
+}
+
+// orSooner is d if it is ready sooner than c, or if c is none.
+func (c choice) orSooner(d choice) choice {
+	if d.is && (!c.is || d.wait < c.wait) {
+		return d
+	}
+	return c
 }
 
 // before reports whether c is chosen rather than d, which lies before it.

@@ -14,7 +14,7 @@ const maxRequest = 64 << 20
 func CheckRequest(r *llm.Request, extra string) (int, error) {
 	left := maxRequest - len(r.System)
 	over := func(field string) (int, error) {
-		return 0, llm.Unsupported(field, "is too long, or what comes before it is: a request has at most 64 MiB",
+		return 0, llm.Unsupported(field, "goes beyond the 64 MiB that a request may have",
 			"send less, or images by their address")
 	}
 	if left < 0 {

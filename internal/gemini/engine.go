@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
+	"github.com/punctual-llm/punctual/internal/splice"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -29,6 +31,7 @@ type Settings struct {
 	Custom   bool   // Base is not one of Google's own addresses
 	APIKey   string // "": every call has a token
 	HTTP     *http.Client
+	Hint     *deadline.Header // a gateway's own; nil: none
 }
 
 // Conn carries calls to one model. Its methods are for any number of goroutines.
@@ -39,10 +42,11 @@ type Conn interface {
 	Close() error
 }
 
-// Checker is a Conn that cannot carry every request. Check is asked before anything else is, the credential included:
-// its error is a *llm.Error. What it made of the body goes into the Call.
+// Checker is a Conn that cannot carry every request, and makes its own form of those that it can. Check is asked before
+// anything else is, the credential included: its error is a *llm.Error, or that of ctx if it ends. The body has stand-ins
+// for long values. What it made of the body goes into the Call, in place of Body.
 type Checker interface {
-	Check(body []byte) (prepared any, err error)
+	Check(ctx context.Context, body []byte, long *splice.Values) (prepared any, err error)
 }
 
 // PartCarrier is a Conn that can send the parts that stand for bytes: see BytesMember.
@@ -54,8 +58,8 @@ const BytesMember = "vertexaiPart"
 
 // Call is one request.
 type Call struct {
-	Body         []byte // generateContent's request as JSON; it is not changed
-	Prepared     any    // what Check made of Body; nil without one
+	Body         []byte // generateContent's request as JSON; it is not changed. nil for a Checker
+	Prepared     any    // what Check made of it; nil without one
 	Stream       bool
 	Token        string // bearer token; "" with an API key
 	QuotaProject string // to be billed for the quota, with the token; "" is its own

@@ -417,14 +417,29 @@ func expectOneContent(_ *fake, q *request, raw json.RawMessage) error {
 	return same(len(in) == 1, raw)
 }
 
+// jsonSchemaMember is where Gemini takes JSON Schema; its other place takes a smaller language.
+const jsonSchemaMember = "parametersJsonSchema"
+
+// jsonSchemaKeywords are what Gemini documents for that place and refuses in the other.
+var jsonSchemaKeywords = []string{
+	"$id", "$defs", "$ref", "$anchor", "prefixItems", "oneOf", "anyOf", "additionalProperties", "title", "default",
+	"propertyOrdering",
+}
+
+// declaredSchema is the schema of a tool.
+type declaredSchema struct {
+	member string // where it was
+	value  any
+}
+
 // declared are the tools of a request: name and schema.
-func (q *request) declared() (names []string, schemas []any) {
+func (q *request) declared() (names []string, schemas []declaredSchema) {
 	add := func(o map[string]any) {
 		if name, ok := o["name"].(string); ok {
 			names = append(names, name)
-			for _, key := range []string{"parameters", "parametersJsonSchema", "inputSchema"} {
+			for _, key := range []string{"parameters", jsonSchemaMember, "inputSchema"} {
 				if s, ok := o[key]; ok {
-					schemas = append(schemas, s)
+					schemas = append(schemas, declaredSchema{key, s})
 				}
 			}
 		}
@@ -491,11 +506,13 @@ func expectNoKeywords(_ *fake, q *request, raw json.RawMessage) error {
 	if err == nil && len(schemas) == 0 {
 		err = errors.New("there is no schema")
 	}
-	keywords(schemas, func(name string) {
-		if slices.Contains(w, name) {
-			err = fmt.Errorf("%s is there", name)
-		}
-	}, func(string) {})
+	for _, s := range schemas {
+		keywords(s.value, func(name string) {
+			if slices.Contains(w, name) && (s.member != jsonSchemaMember || !slices.Contains(jsonSchemaKeywords, name)) {
+				err = fmt.Errorf("%s is there", name)
+			}
+		}, func(string) {})
+	}
 	return err
 }
 
@@ -503,7 +520,9 @@ func expectProperty(_ *fake, q *request, raw json.RawMessage) error {
 	w, err := wantAll[string](raw)
 	_, schemas := q.declared()
 	found := map[string]bool{}
-	keywords(schemas, func(string) {}, func(name string) { found[name] = true })
+	for _, s := range schemas {
+		keywords(s.value, func(string) {}, func(name string) { found[name] = true })
+	}
 	for _, name := range w {
 		if !found[name] {
 			return fmt.Errorf("%s is missing", name)

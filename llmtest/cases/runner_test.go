@@ -147,12 +147,14 @@ func TestRunnerSeesWhatTheWireWasNotToldOf(t *testing.T) {
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int{
-		`{"call":{"mode":"unary","providers":["azure"]},"wire":{"azure":["ok:a",{"status":500},{"wait_ms":-1}]}}`:           2,
-		`{"call":{"mode":"unary","providers":["azure"]},"wire":{"azure":["ok:a",{"status":200,"body":"{}"}]}}`:              1,
-		`{"call":{"mode":"stream","providers":["azure","vertex"]},"wire":{"vertex":["ok:a"]}}`:                              2,
-		`{"call":{"mode":"unary","providers":["vertex"]},"wire":{"vertex":["ok:a"]}}`:                                       4,
-		`{"call":{"mode":"unary","providers":["vertex"]},"wire":{"vertex":[{"status":429,"body":[{"error":{}}]}]}}`:         2,
-		`{"call":{"mode":"unary","providers":["vertex"],"settings":{"custom_http_client":true}},"wire":{"vertex":["ok:"]}}`: 2,
+		`{"call":{"mode":"unary","providers":["azure"]},"wire":{"azure":["ok:a",{"status":500},{"wait_ms":-1}]}}`:                                          2,
+		`{"call":{"mode":"unary","providers":["azure"]},"wire":{"azure":["ok:a",{"status":200,"body":"{}"}]}}`:                                             1,
+		`{"call":{"mode":"stream","providers":["azure","vertex"]},"wire":{"vertex":["ok:a"]}}`:                                                             2,
+		`{"call":{"mode":"unary","providers":["vertex"]},"wire":{"vertex":["ok:a"]}}`:                                                                      4,
+		`{"call":{"mode":"unary","providers":["vertex"]},"wire":{"vertex":[{"status":429,"body":[{"error":{}}]}]}}`:                                        2,
+		`{"call":{"mode":"unary","providers":["vertex"],"settings":{"custom_http_client":true}},"wire":{"vertex":["ok:"]}}`:                                2,
+		`{"call":{"mode":"stream","providers":["vertex"]},"wire":{"vertex":[{"gstream":[[0,{"candidates":[{"finishReason":"UNEXPECTED_TOOL_CALL"}]}]]}]}}`: 2,
+		`{"call":{"mode":"stream","providers":["vertex"]},"wire":{"vertex":[{"gstream":[[0,{"promptFeedback":{"blockReason":"SOMETHING_NEWER"}}]]}]}}`:     1,
 	} {
 		c := parseCase([]byte(line))
 		if c.broken != nil {

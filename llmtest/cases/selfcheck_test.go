@@ -46,39 +46,46 @@ func changes(o *observation, name string, raw json.RawMessage) (all []json.RawMe
 			return []json.RawMessage{encode("error")}
 		}
 		return []json.RawMessage{encode("ok")}
-	case "attempt_error_in": // any of them may be
-		byProvider, _ := v.(map[string]any)
-		for target := range byProvider {
-			changed := maps.Clone(byProvider)
-			changed[target] = []string{"circuit_open"}
-			all = append(all, encode(changed))
-		}
-		return all
 	}
-	change(name, v, func(changed any) { all = append(all, encode(changed)) })
+	change(name, v, 0, func(changed any) { all = append(all, encode(changed)) })
 	return all
 }
 
+// alternatives are fields in which the innermost list is one of several kinds, any of which is right.
+var alternatives = []string{"error", "error_first", "error_after_open", "attempt_error", "attempt_error_in", "sequence", "started"}
+
+// eitherOf reports whether a value of a field is a list of kinds that are all right.
+func eitherOf(name string, v []any, depth int) bool {
+	if name == "sequence" && depth == 0 {
+		return false
+	}
+	return slices.Contains(alternatives, name) && !slices.ContainsFunc(v, func(one any) bool { _, ok := one.(string); return !ok })
+}
+
 // change yields v with one leaf changed, for each leaf, and lists with an element more.
-func change(name string, v any, yield func(any)) {
+func change(name string, v any, depth int, yield func(any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			change(name, inner, func(changed any) {
+			change(name, inner, depth+1, func(changed any) {
 				whole := maps.Clone(v)
 				whole[key] = changed
 				yield(whole)
 			})
 		}
 	case []any:
+		if eitherOf(name, v, depth) {
+			yield([]string{noneOf(v)})
+			return
+		}
 		for i, inner := range v {
-			change(name, inner, func(changed any) {
+			change(name, inner, depth+1, func(changed any) {
 				whole := slices.Clone(v)
 				whole[i] = changed
 				yield(whole)
 			})
 		}
-		if name == "detail_has" || name == "request_has" || name == "error" {
+		if name == "detail_has" || name == "request_has" {
 			return
 		}
 		more := any("more")
@@ -95,6 +102,14 @@ func change(name string, v any, yield func(any)) {
 	case float64:
 		yield(anotherNumber(name, v))
 	}
+}
+
+// noneOf is a kind that is not among v.
+func noneOf(v []any) string {
+	if slices.Contains(v, any("auth")) {
+		return "not_found"
+	}
+	return "auth"
 }
 
 // anotherWord is a word of the same kind.

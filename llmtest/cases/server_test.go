@@ -96,6 +96,9 @@ func (l *counting) Accept() (net.Conn, error) {
 
 func (f *fake) serve(x *cloud.Exchange) {
 	q := readRequest(f.provider, x)
+	if f.call.Mode == "unary" {
+		q.asWhole()
+	}
 	r := f.pick(q)
 	if q.rpc {
 		x.ResetConn()
@@ -208,6 +211,22 @@ func readRequest(provider string, x *cloud.Exchange) *request {
 		q.model, _, _ = strings.Cut(name, ":")
 	}
 	return q
+}
+
+// asWhole gives a request that asks for a stream, for a call that does not, the form that the case knows: without what
+// only streams have.
+func (q *request) asWhole() {
+	if !q.stream {
+		return
+	}
+	for _, path := range []*string{&q.path, &q.escaped} {
+		*path = strings.Replace(*path, ":streamGenerateContent", ":generateContent", 1)
+		*path = strings.TrimSuffix(*path, "-stream")
+	}
+	if body, ok := q.body.(map[string]any); ok {
+		delete(body, "stream")
+		delete(body, "stream_options")
+	}
 }
 
 // rpcBody is the one message of a request over gRPC, in JSON.

@@ -23,8 +23,11 @@ func header(contentType string) http.Header { return http.Header{"Content-Type":
 // render makes the bytes and times of a reply to q.
 func (f *fake) render(r *reply, q *request) cloud.Reply {
 	out := f.content(r, q)
-	if r.Status != 0 {
+	switch {
+	case r.Status != 0:
 		out.Status = r.Status
+	case r.onlyEnds():
+		out.Status = cloud.NoStatus
 	}
 	if out.Header == nil {
 		out.Header = http.Header{}
@@ -61,6 +64,12 @@ func (f *fake) render(r *reply, q *request) cloud.Reply {
 		}
 	}
 	return out
+}
+
+// onlyEnds reports whether a reply is a connection that is lost before anything is said.
+func (r *reply) onlyEnds() bool {
+	return (r.End == "cut" || r.End == "reset") && r.OK == nil && !r.ToolUseEcho && len(r.Headers) == 0 && len(r.Body) == 0 &&
+		r.BodyRaw == nil && r.SSE == nil && r.ES == nil && r.GStream == nil && r.Drip == nil && r.Ping == nil
 }
 
 // content is the body of a reply in the provider's form.
@@ -226,8 +235,10 @@ func (f *fake) tokens(s string, now time.Time) string {
 	}
 }
 
-// newerFinish are the numbers of finish reasons that the published messages lack.
-var newerFinish = map[string]int{"IMAGE_SAFETY": 11, "UNEXPECTED_TOOL_CALL": 15, "NO_IMAGE": 16}
+// newer are the numbers of words that the published messages lack, by the names of the enums.
+var newer = map[protoreflect.Name]map[string]int{
+	"FinishReason": {"IMAGE_SAFETY": 11, "UNEXPECTED_TOOL_CALL": 15, "NO_IMAGE": 16},
+}
 
 // enums writes the enums of an answer as the request wants them: as words, or as numbers over gRPC, where there are no
 // others, and for clients that ask for it.
@@ -249,7 +260,7 @@ func (q *request) enums(data []byte) []byte {
 	if _, failed := object["error"]; failed {
 		return data
 	}
-	known(object, new(aiplatformpb.GenerateContentResponse).ProtoReflect().Descriptor())
+	known(object, answerMessage)
 	if !numbers {
 		return encode(object)
 	}
@@ -264,10 +275,13 @@ func (q *request) enums(data []byte) []byte {
 	return raw
 }
 
-// known replaces words of enums that the messages do not have by numbers.
-func known(object map[string]any, message protoreflect.MessageDescriptor) {
+// answerMessage describes an answer of Gemini.
+var answerMessage = new(aiplatformpb.GenerateContentResponse).ProtoReflect().Descriptor()
+
+// known replaces words of enums that the messages do not have by numbers, and returns those that have none.
+func known(object map[string]any, message protoreflect.MessageDescriptor) (without []string) {
 	if strings.HasPrefix(string(message.FullName()), "google.protobuf.") {
-		return
+		return nil
 	}
 	for name, value := range object {
 		field := message.Fields().ByJSONName(name)
@@ -281,15 +295,17 @@ func known(object map[string]any, message protoreflect.MessageDescriptor) {
 		for i, one := range list {
 			switch one := one.(type) {
 			case string:
-				if field.Enum() != nil && field.Enum().Values().ByName(protoreflect.Name(one)) == nil {
-					list[i] = 999
-					if n, ok := newerFinish[one]; ok {
-						list[i] = n
-					}
+				if field.Enum() == nil || field.Enum().Values().ByName(protoreflect.Name(one)) != nil {
+					continue
+				}
+				if n, ok := newer[field.Enum().Name()][one]; ok {
+					list[i] = n
+				} else {
+					without = append(without, one)
 				}
 			case map[string]any:
 				if field.Message() != nil && !field.IsMap() {
-					known(one, field.Message())
+					without = append(without, known(one, field.Message())...)
 				}
 			}
 		}
@@ -297,6 +313,22 @@ func known(object map[string]any, message protoreflect.MessageDescriptor) {
 			object[name] = list[0]
 		}
 	}
+	return without
+}
+
+// wordless are the words of a reply that have no number over gRPC.
+func (r *reply) wordless() (all []string) {
+	bodies := []json.RawMessage{r.Body}
+	for _, e := range r.GStream {
+		bodies = append(bodies, e.object)
+	}
+	for _, raw := range bodies {
+		var object map[string]any
+		if json.Unmarshal(raw, &object) == nil {
+			all = append(all, known(object, answerMessage)...)
+		}
+	}
+	return all
 }
 
 // noRPC says why a reply has no form over gRPC, "" if it has one.
@@ -321,6 +353,9 @@ func (r *reply) noRPC() string {
 		return "an error whose body does not end"
 	case r.Status != 0 && r.Status < http.StatusBadRequest && r.Status != http.StatusOK:
 		return "another status than 200 without an error"
+	}
+	if words := r.wordless(); len(words) > 0 {
+		return "the word " + words[0] + ", which is newer than the messages"
 	}
 	for name := range r.Expect {
 		switch name {

@@ -26,6 +26,7 @@ type answer struct {
 	calls     calls
 	refusal   strings.Builder
 	legacy    *legacyCall
+	audio     *spoken
 	size      int  // of the content so far; see grow
 	late      bool // what comes now comes after the end of ctx
 
@@ -35,6 +36,13 @@ type answer struct {
 	ended       bool            // no content came since
 	problem     json.RawMessage // an error beside or inside the choices
 	filters     json.RawMessage // the content filter's verdict on the first choice
+}
+
+// spoken is an answer as sound.
+type spoken struct {
+	id               string
+	expires          int64
+	data, transcript strings.Builder
 }
 
 // legacyCall is a call in the form from before tools.
@@ -64,7 +72,7 @@ func (a *answer) take(c *content, raw []byte) error {
 	if err := a.piece(&ch.Delta, false); err != nil {
 		return err
 	}
-	if a.parts == 0 && a.refusal.Len() == 0 && a.legacy == nil { // some servers repeat the whole message at the end of a stream
+	if a.parts == 0 && a.refusal.Len() == 0 && a.legacy == nil && a.audio == nil { // some servers repeat the whole message at the end of a stream
 		if err := a.piece(&ch.Message, true); err != nil {
 			return err
 		}
@@ -124,6 +132,11 @@ func (a *answer) held(d *delta) error {
 		}
 		a.refusal.WriteString(d.Refusal)
 	}
+	if d.Audio != nil {
+		if err := a.hear(d.Audio); err != nil {
+			return err
+		}
+	}
 	f := d.FunctionCall
 	if f == nil {
 		return nil
@@ -136,6 +149,20 @@ func (a *answer) held(d *delta) error {
 	}
 	a.legacy.name.WriteString(f.Name)
 	a.legacy.arguments.WriteString(string(f.Arguments))
+	return nil
+}
+
+// hear keeps a piece of sound. Its base64 may be cut anywhere, so nothing is decoded.
+func (a *answer) hear(d *audioDelta) error {
+	if err := a.grow(len(d.Data) + len(d.Transcript)); err != nil {
+		return err
+	}
+	if a.audio == nil {
+		a.audio = new(spoken)
+	}
+	a.audio.id, a.audio.expires = cmp.Or(a.audio.id, d.ID), cmp.Or(d.ExpiresAt, a.audio.expires)
+	a.audio.data.WriteString(d.Data)
+	a.audio.transcript.WriteString(d.Transcript)
 	return nil
 }
 
@@ -205,6 +232,11 @@ func (a *answer) putOpaque() {
 			Name: a.legacy.name.String(), Arguments: a.legacy.arguments.String(),
 		})
 		a.acc.Put(a.parts, llm.Opaque{Type: FunctionCallType, Data: data})
+		a.parts++
+	}
+	if s := a.audio; s != nil {
+		data, _ := json.Marshal(audioDelta{ID: s.id, Data: s.data.String(), Transcript: s.transcript.String(), ExpiresAt: s.expires})
+		a.acc.Put(a.parts, llm.Opaque{Type: AudioType, Data: data})
 		a.parts++
 	}
 }

@@ -93,7 +93,7 @@ func TestAWayToTokensThatIsMissingNamesItsImport(t *testing.T) {
 	_, err := azure.Factory()(t.Context(), section(head+`"auth":"entra"}`))
 	badField(t, err, llm.ErrInvalid, "auth")
 	f, _ := errors.AsType[*llm.FieldError](err)
-	if !strings.Contains(f.Next, `"github.com/punctual-llm/punctual/providers/azure/entra"`) {
+	if !strings.Contains(f.Next, "github.com/punctual-llm/punctual/providers/azure/entra ") {
 		t.Errorf("the import is not named: %s", f.Next)
 	}
 	_, err = azure.Factory(azure.Auth{Name: "entra"})(t.Context(), section(head+`"auth":"entrra"}`))

@@ -21,6 +21,9 @@ const (
 	// FunctionCallType is a call in the form from before tools, with which only requests answer that ask for it
 	// through [Extra]; its data is {"name":…,"arguments":…}.
 	FunctionCallType = "openai_function_call"
+	// AudioType is a spoken answer, which [Extra] has asked for; its data is {"id":…,"data":base64,"transcript":…,
+	// "expires_at":…}. In a later turn it is sent by its id, which the provider forgets at that time.
+	AudioType = "openai_audio"
 )
 
 func at(message, part int) string { return fmt.Sprintf("messages[%d].parts[%d]", message, part) }
@@ -76,6 +79,8 @@ func (e *encoder) assistant(list []message, i int, m *llm.Message) ([]message, e
 				out.ToolCalls = append(out.ToolCalls, p.Data)
 			} else if said, ok := refusalText(p); ok {
 				texts = append(texts, part{Type: "text", Text: said})
+			} else if id := audioID(p); id != "" && !foreign {
+				out.Audio = map[string]string{"id": id}
 			} else {
 				e.leftOut()
 			}
@@ -90,10 +95,19 @@ func (e *encoder) assistant(list []message, i int, m *llm.Message) ([]message, e
 	if len(texts) > 0 {
 		out.Content = fold(texts)
 	}
-	if len(out.ToolCalls) == 0 && (out.Content == nil || out.Content == "") {
+	if len(out.ToolCalls) == 0 && out.Audio == nil && (out.Content == nil || out.Content == "") {
 		return list, nil
 	}
 	return append(list, out), nil
+}
+
+// audioID is the id of a spoken answer, "" for any other part.
+func audioID(p llm.Opaque) string {
+	var d audioDelta
+	if p.Type != AudioType || json.Unmarshal(p.Data, &d) != nil {
+		return ""
+	}
+	return d.ID
 }
 
 // signed reports whether a part is reasoning or has a signature, both of which are for their maker alone.

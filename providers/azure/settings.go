@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/punctual-llm/punctual/deadline"
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -32,6 +34,9 @@ type Options struct {
 	// HTTP is the client to use; nil is one of ours. A custom one keeps its transport, under our shims. Its
 	// Timeout is dropped, since it would cut long streams: the context of a call limits it.
 	HTTP *http.Client
+	// Hint is a gateway's own header for the time that it has; nil is none. It is set on each request to the time
+	// that is left of it, at most Hint.Max, when the caller has a deadline: see [deadline.Header.Set].
+	Hint *deadline.Header
 	// Parameters are further members of every request's body, or other values for members that the request
 	// leaves open. A nil value keeps a member from being sent.
 	Parameters map[string]any
@@ -51,8 +56,9 @@ type CompatibleOptions struct {
 	Key string
 	// Token replaces Key, as in [Options].
 	Token TokenSource
-	// HTTP, Parameters and LegacyMaxTokens are as in [Options].
+	// HTTP, Hint, Parameters and LegacyMaxTokens are as in [Options].
 	HTTP            *http.Client
+	Hint            *deadline.Header
 	Parameters      map[string]any
 	LegacyMaxTokens bool
 	// Provider is the name in llm.ModelRef, which telemetry shows. Empty means "openai".
@@ -82,6 +88,10 @@ func New(o *Options) (*Provider, error) {
 	if err := checkSecret("api_key", o.Key); err != nil {
 		return nil, err
 	}
+	header, err := hint.Check(o.Hint)
+	if err != nil {
+		return nil, err
+	}
 	p := &Provider{
 		model: llm.ModelRef{Provider: "azure", Model: at.deployment},
 		token: o.Token,
@@ -90,7 +100,7 @@ func New(o *Options) (*Provider, error) {
 	if p.parameters, err = encodeParameters(o.Parameters); err != nil {
 		return nil, err
 	}
-	p.connect(&connection{base: at.base, version: at.version, key: o.Key, http: o.HTTP, bearer: o.Token != nil, models: at.models})
+	p.connect(&connection{base: at.base, version: at.version, key: o.Key, http: o.HTTP, bearer: o.Token != nil, models: at.models, hint: header})
 	return p, nil
 }
 
@@ -119,6 +129,10 @@ func Compatible(o *CompatibleOptions) (*Provider, error) {
 	if err := checkSecret("api_key", o.Key); err != nil {
 		return nil, err
 	}
+	header, err := hint.Check(o.Hint)
+	if err != nil {
+		return nil, err
+	}
 	p := &Provider{
 		model: llm.ModelRef{Provider: o.Provider, Model: o.Model},
 		token: o.Token,
@@ -131,7 +145,7 @@ func Compatible(o *CompatibleOptions) (*Provider, error) {
 		return nil, err
 	}
 	trimPath(u, chatCompletions)
-	p.connect(&connection{base: u.String(), key: o.Key, http: o.HTTP, bearer: true})
+	p.connect(&connection{base: u.String(), key: o.Key, http: o.HTTP, bearer: true, hint: header})
 	return p, nil
 }
 

@@ -13,7 +13,9 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/internal/secret"
 )
@@ -26,6 +28,7 @@ type connection struct {
 	bearer  bool // the key, or a token, goes into Authorization
 	models  bool // Azure AI
 	http    *http.Client
+	hint    *deadline.Header
 }
 
 // connect makes the SDK client. The base is already whole and the SDK is never told a model, so it has
@@ -48,6 +51,7 @@ func (p *Provider) connect(c *connection) {
 	case c.bearer:
 		options.Header = setToken
 	}
+	options.Header = hint.Hook(c.hint, options.Header)
 	client := httpx.Client(c.http, options)
 	config.HTTPClient = doer{client: client}
 	p.client, p.key = openai.NewClientWithConfig(config), &c.key

@@ -186,6 +186,31 @@ func TestARefusalIsAnAnswerWithoutText(t *testing.T) {
 		{"role":"assistant","content":"I'm sorry."},{"role":"user","content":"why?"}]`})
 }
 
+// A spoken answer has no text, and is none the less an answer; a later turn names it.
+func TestASpokenAnswerIsAPartThatGoesBackByItsID(t *testing.T) {
+	t.Parallel()
+	whole := answered(t, message(`{"content":null,"audio":{"id":"a1","data":"UklGRg==","transcript":"Hi you","expires_at":7}}`, `"stop"`))
+	_, pieces := streamed(t, events(data(`{"audio":{"id":"a1","transcript":"Hi"}}`, "null"), data(`{"audio":{"data":"UklG","transcript":" you"}}`, "null"),
+		data(`{"audio":{"data":"Rg=="}}`, "null"), data(`{"audio":{"expires_at":7}}`, "null"), stop(), done))
+	for name, resp := range map[string]*llm.Response{"whole": whole, "pieces": pieces} {
+		part, _ := resp.Message.Parts[0].(llm.Opaque)
+		const want = `{"id":"a1","data":"UklGRg==","transcript":"Hi you","expires_at":7}`
+		if part.Type != azure.AudioType || string(part.Data) != want || resp.Finish != llm.FinishStop || resp.Text() != "" {
+			t.Errorf("%s: %+v", name, resp)
+		}
+	}
+	req := hello()
+	req.Messages = append(req.Messages, whole.Message, llm.User("again"))
+	got, _ := sent(t, req)
+	if said := got.body["messages"].([]any)[1].(map[string]any); said["audio"].(map[string]any)["id"] != "a1" {
+		t.Errorf("sent %v", said)
+	}
+	req.Messages[1].From.Provider = "another"
+	if got, resp := sent(t, req); len(got.body["messages"].([]any)) != 2 || len(resp.Warnings) == 0 {
+		t.Errorf("sent %v, %+v", got.body, resp.Warnings)
+	}
+}
+
 func TestAFilteredAnswerIsAnErrorWithWhatItCost(t *testing.T) {
 	t.Parallel()
 	_, err := unary(t, serve(t, reply(200, `{"choices":[{"content_filter_results":{"hate":{"filtered":true,"severity":"high"}},

@@ -37,6 +37,7 @@ type message struct {
 	Content    any    `json:"content"`
 	ToolCalls  []any  `json:"tool_calls,omitempty"` // toolCall, or json.RawMessage as it was received
 	ToolCallID string `json:"tool_call_id,omitempty"`
+	Audio      any    `json:"audio,omitempty"` // of an earlier answer, by its id
 }
 
 type part struct {
@@ -138,6 +139,15 @@ type delta struct {
 	Refusal          string         `json:"refusal"`
 	ToolCalls        callList       `json:"tool_calls"`
 	FunctionCall     *functionDelta `json:"function_call"` // from before tools
+	Audio            *audioDelta    `json:"audio"`         // of spoken answers
+}
+
+// audioDelta is a spoken answer or a piece of one.
+type audioDelta struct {
+	ID         string `json:"id"`
+	Data       string `json:"data"` // in base64
+	Transcript string `json:"transcript"`
+	ExpiresAt  int64  `json:"expires_at"`
 }
 
 // callList is a list of tool calls, within bounds.

@@ -213,7 +213,7 @@ func (s *session) renew(ctx context.Context) bool {
 func noCredentials(err error) error {
 	code, field := "no_credentials", &llm.FieldError{
 		Field: "credentials", Problem: "none could be had",
-		Next: "set " + envToken + ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role",
+		Next: "set " + envToken + ", AWS_PROFILE, or AWS_ACCESS_KEY_ID and _SECRET_ACCESS_KEY",
 	}
 	if _, ok := errors.AsType[config.SharedConfigProfileNotExistError](err); ok {
 		code, field = "no_profile", &llm.FieldError{

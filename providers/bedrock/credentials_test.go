@@ -147,7 +147,7 @@ func TestNoCredentialsIsAnErrorThatSaysWhatToDo(t *testing.T) {
 			for range 2 {
 				_, err := unary(t, s.provider(t, with(c)), hello())
 				badField(t, err, llm.ErrAuth, "credentials", "secret words")
-				for _, want := range []string{"auth (no_credentials): credentials: none could be had (", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY"} {
+				for _, want := range []string{"auth (no_credentials): credentials: none could be had (", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID and _SECRET_ACCESS_KEY"} {
 					if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "refused") {
 						t.Errorf("no %q in %v", want, err)
 					}

@@ -24,6 +24,7 @@ const (
 	mistral  family = "mistral"
 	cohere   family = "cohere"
 	ai21     family = "ai21"
+	writer   family = "writer"
 	titan    family = "amazon"
 )
 
@@ -92,7 +93,7 @@ func (p *Provider) keepsSchemas() bool {
 }
 
 // parts reports whether the family wants the results of tools in a turn of their own.
-func (f family) parts() bool { return f == llama || f == mistral }
+func (f family) parts() bool { return f == llama || f == mistral || f == writer }
 
 // tellsErrors reports whether the family takes the status of a tool's result.
 func (f family) tellsErrors() bool { return f == claude || f == nova || f == nova2 || f == "" }

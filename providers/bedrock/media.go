@@ -57,7 +57,7 @@ func (e *encoder) media(field string, m *llm.Media) (*block, error) {
 	}
 	if out.Format == "" {
 		return nil, llm.Unsupported(field+".media_type", "is none that Converse carries",
-			"it takes images (PNG, JPEG, GIF, WebP), PDF, Office, text, common video and audio")
+			"PNG, JPEG, GIF, WebP, PDF, Office, text, video, audio")
 	}
 	name := m.Name
 	if name == "" && m.URI != "" {

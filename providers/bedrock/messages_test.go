@@ -69,15 +69,17 @@ func TestMessagesAlternateAndBeginWithTheUser(t *testing.T) {
 
 func TestSomeModelsTakeResultsOnlyInATurnOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	got, warnings := sent(t, &llm.Request{Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
-		llm.User("hi"), from("", callTo("c1", "f", "")), llm.ToolResults(result("c1", "r")), llm.User("go on"),
-	}}, model("us.meta.llama3-3-70b-instruct-v1:0"))
-	wantJSON(t, "messages", got.body["messages"].([]any)[2:], `[
-		{"role":"user","content":[{"toolResult":{"toolUseId":"c1","content":[{"text":"r"}]}}]},
-		{"role":"assistant","content":[{"text":"I have the results."}]},
-		{"role":"user","content":[{"text":"go on"}]}]`)
-	if codes(warnings) != "changed messages" {
-		t.Errorf("%v", warnings)
+	for _, id := range []string{"us.meta.llama3-3-70b-instruct-v1:0", "mistral.mistral-large-2407-v1:0", "us.writer.palmyra-x4-v1:0"} {
+		got, warnings := sent(t, &llm.Request{Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
+			llm.User("hi"), from("", callTo("c1", "f", "")), llm.ToolResults(result("c1", "r")), llm.User("go on"),
+		}}, model(id))
+		wantJSON(t, id, got.body["messages"].([]any)[2:], `[
+			{"role":"user","content":[{"toolResult":{"toolUseId":"c1","content":[{"text":"r"}]}}]},
+			{"role":"assistant","content":[{"text":"I have the results."}]},
+			{"role":"user","content":[{"text":"go on"}]}]`)
+		if codes(warnings) != "changed messages" {
+			t.Errorf("%s: %v", id, warnings)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/punctual-llm/punctual/deadline"
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -40,6 +42,10 @@ type Options struct {
 	// HTTP is the client to use; nil is one of ours. A custom one keeps its transport, under our shims. Its Timeout
 	// is dropped, since it would cut long streams: the context of a call limits it.
 	HTTP *http.Client
+	// Hint is a gateway's own header for the time that it has; nil is none. It is set on each request, beside what
+	// is signed, to the time that is left of it, at most Hint.Max, when the caller has a deadline: see
+	// [deadline.Header.Set].
+	Hint *deadline.Header
 	// Guardrail is applied to every call; [Extra].Guardrail replaces it for one.
 	Guardrail *Guardrail
 	// Parameters are additionalModelRequestFields of every call, "top_k" say. A request's own go before them.
@@ -102,7 +108,11 @@ func New(o *Options) (*Provider, error) {
 	if err := p.fix(o); err != nil {
 		return nil, err
 	}
-	client := httpx.Client(o.HTTP, httpx.Options{Header: setToken})
+	header, err := hint.Check(o.Hint)
+	if err != nil {
+		return nil, err
+	}
+	client := httpx.Client(o.HTTP, httpx.Options{Header: hint.Hook(header, setToken)})
 	p.http = doer{client: client}
 	if o.HTTP == nil { // otherwise the connections are the caller's
 		p.closeIdle = client.CloseIdleConnections

@@ -1,10 +1,12 @@
 package bedrock
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/splice"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -29,12 +31,13 @@ type encoder struct {
 	warnings  []llm.Warning
 }
 
-// encode turns req into a body for this provider.
-func (p *Provider) encode(req *llm.Request, stream bool) (*encoded, error) {
+// encode turns req into a body for this provider. When ctx ends it gives up; what it returns then is worth nothing.
+func (p *Provider) encode(ctx context.Context, req *llm.Request, stream bool) (*encoded, error) {
 	if req == nil {
 		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
 	}
-	if _, err := bounds.CheckRequest(req, providerName); err != nil {
+	size, err := bounds.CheckRequest(req, providerName)
+	if err != nil {
 		return nil, err
 	}
 	x, err := readExtra(req.Extra[providerName])
@@ -61,8 +64,13 @@ func (p *Provider) encode(req *llm.Request, stream bool) (*encoded, error) {
 	e.thinking()
 	e.settleSampling()
 	e.limitCachePoints()
+	long := splice.For(size)
+	e.body.takeOut(long)
 	raw, err := e.encode(stream)
 	if err != nil {
+		return nil, err
+	}
+	if raw, err = long.Write(ctx, raw); err != nil {
 		return nil, err
 	}
 	return &encoded{body: raw, names: e.names, single: req.ToolChoice.Single, warnings: e.warnings}, nil

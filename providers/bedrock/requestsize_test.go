@@ -61,7 +61,7 @@ func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
 			})
 		})
 		_, err := p.Generate(ctx, hello(), nil)
-		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 || ctx.looks.Load() > from+2 {
+		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 || ctx.looks.Load() > from+3 {
 			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.requests()), ctx.looks.Load(), e)
 		}
 	}

@@ -30,7 +30,7 @@ func (p *Provider) newClient(region string) *bedrockruntime.Client {
 		Logger:             logging.Nop{},
 		Credentials:        aws.CredentialsProviderFunc(callCredentials),
 		AuthSchemeResolver: scheme{bearer: *p.token != ""},
-		APIOptions:         []func(*middleware.Stack) error{ourBody},
+		APIOptions:         []func(*middleware.Stack) error{ourBody, ownLimits},
 	}
 	if p.endpoint != "" {
 		o.BaseEndpoint = aws.String(p.endpoint)
@@ -122,7 +122,7 @@ func ourBody(stack *middleware.Stack) error {
 		if !ok || w == nil {
 			return middleware.SerializeOutput{}, middleware.Metadata{}, fmt.Errorf("bedrock: no call under a request of type %T", in.Request)
 		}
-		req, err := req.SetStream(bytes.NewReader(w.body))
+		req, err := req.SetStream(&bodyReader{bytes: bytes.NewReader(w.body), ctx: ctx})
 		if err != nil {
 			return middleware.SerializeOutput{}, middleware.Metadata{}, err
 		}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -30,7 +31,7 @@ type genaiConn struct {
 // service has no use for them. The key that is sent is set by the transport.
 func openGenai(s *gemini.Settings) (gemini.Conn, error) {
 	const unused = "unused"
-	httpClient := httpx.Client(s.HTTP, httpx.Options{Header: headers(s.APIKey), Body: swapBody, SSE: true})
+	httpClient := httpx.Client(s.HTTP, httpx.Options{Header: hint.Hook(s.Hint, headers(s.APIKey)), Body: swapBody, SSE: true})
 	c := &genaiConn{model: s.Model}
 	if s.HTTP == nil { // otherwise the connections are the caller's
 		c.closeIdle = httpClient.CloseIdleConnections

@@ -98,7 +98,7 @@ func readExtra(raw json.RawMessage) (members, error) {
 	}
 	if json.Unmarshal(m["toolConfig"], &c) == nil && c.FunctionCallingConfig.StreamFunctionCallArguments {
 		return nil, llm.Unsupported("extra.vertex.toolConfig.functionCallingConfig.streamFunctionCallArguments",
-			"brings arguments in pieces", "leave it out: a call comes whole")
+			"is not read", "leave it out")
 	}
 	return m, nil
 }

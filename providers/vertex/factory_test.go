@@ -50,7 +50,7 @@ func TestAnEngineThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	other := vertex.Engine{Name: "other"}
 	for name, want := range map[string]string{
-		"vertexai": `import "github.com/punctual-llm/punctual/providers/vertex/vertexai" and use vertex.Factory(vertexai.Engine)`,
+		"vertexai": "pass vertexai.Engine of github.com/punctual-llm/punctual/providers/vertex/vertexai to Factory",
 		"gpt":      "use genai or other",
 	} {
 		_, err := vertex.Factory(other)(t.Context(), section(`{"project":"p","model":"m","engine":"`+name+`"}`))

@@ -111,7 +111,7 @@ func endpoint(s *gemini.Settings, value, source string) error {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return llm.Invalid("endpoint", source+"is no http or https address", "write it as https://HOST/PATH")
 	case u.User != nil:
-		return llm.Invalid("endpoint", source+"holds a user or password", "put the credential into api_key or a source of tokens")
+		return llm.Invalid("endpoint", source+"holds a user or password", "use api_key or a source of tokens")
 	case u.RawQuery != "" || u.Fragment != "":
 		return llm.Invalid("endpoint", source+"has a query or a fragment", "end it with the path")
 	}

@@ -53,10 +53,10 @@ func (e *encoder) user(i int, m *llm.Message) ([]any, error) {
 		switch p := p.(type) {
 		case llm.Text:
 			if p.Text != "" {
-				parts = append(parts, part{Text: &p.Text})
+				parts = append(parts, e.text(p.Text))
 			}
 		case llm.Media:
-			one, err := mediaPart(at(i, j), &p)
+			one, err := e.mediaPart(at(i, j), &p)
 			if err != nil {
 				return nil, err
 			}
@@ -103,7 +103,7 @@ func (e *encoder) assistant(i int, m *llm.Message) ([]any, error) {
 		}
 		switch p := p.(type) {
 		case llm.Text:
-			one := part{Text: &p.Text}
+			one := e.text(p.Text)
 			if own {
 				one.ThoughtSignature = p.Signature
 			}
@@ -112,7 +112,9 @@ func (e *encoder) assistant(i int, m *llm.Message) ([]any, error) {
 			}
 		case llm.Reasoning:
 			if own && len(p.Signature) > 0 { // without one the service passes over it
-				parts = append(parts, part{Text: &p.Text, Thought: true, ThoughtSignature: p.Signature})
+				one := e.text(p.Text)
+				one.Thought, one.ThoughtSignature = true, p.Signature
+				parts = append(parts, one)
 			}
 		case llm.ToolCall:
 			one := e.call(&p, m)
@@ -124,7 +126,7 @@ func (e *encoder) assistant(i int, m *llm.Message) ([]any, error) {
 			signed = true
 			parts = append(parts, one)
 		case llm.Media:
-			one, err := mediaPart(at(i, j), &p)
+			one, err := e.mediaPart(at(i, j), &p)
 			if err != nil {
 				return nil, err
 			}
@@ -172,7 +174,7 @@ func (e *encoder) call(c *llm.ToolCall, m *llm.Message) part {
 	if trimmed := strings.TrimSpace(c.Arguments); trimmed == "" || !isObject(f.Args) {
 		f.Args = json.RawMessage("{}")
 		if trimmed != "" { // cut, or no object: the wire has a place for objects only
-			f.Args, _ = json.Marshal(map[string]string{"arguments": c.Arguments}) // strings have no way to fail
+			f.Args, _ = json.Marshal(map[string]string{"arguments": e.long.Text(c.Arguments)}) // strings have no way to fail
 		}
 	}
 	if m.From.Provider == providerName && !strings.HasPrefix(c.ID, ownID) {
@@ -244,7 +246,7 @@ func (e *encoder) result(field string, r *llm.ToolResult, name string) (part, er
 			text.WriteString(p.Text)
 			texts++
 		case llm.Media:
-			one, err := mediaPart(fmt.Sprintf("%s.parts[%d]", field, k), &p)
+			one, err := e.mediaPart(fmt.Sprintf("%s.parts[%d]", field, k), &p)
 			if err != nil {
 				return part{}, err
 			}
@@ -254,12 +256,12 @@ func (e *encoder) result(field string, r *llm.ToolResult, name string) (part, er
 		default:
 		}
 	}
-	f.Response = response(text.String(), r.IsError, texts == 0 && len(f.Parts) > 0)
+	f.Response = e.response(text.String(), r.IsError, texts == 0 && len(f.Parts) > 0)
 	return part{FunctionResponse: f}, nil
 }
 
 // response is the object that the wire wants for the text of a result.
-func response(text string, failed, none bool) json.RawMessage {
+func (e *encoder) response(text string, failed, none bool) json.RawMessage {
 	switch {
 	case none:
 		return json.RawMessage("{}")
@@ -270,14 +272,14 @@ func response(text string, failed, none bool) json.RawMessage {
 	if failed {
 		key = "error"
 	}
-	raw, _ := marshal(map[string]string{key: text}) // strings have no way to fail
+	raw, _ := marshal(map[string]string{key: e.long.Text(text)}) // strings have no way to fail
 	return raw
 }
 
-func mediaPart(field string, m *llm.Media) (part, error) {
+func (e *encoder) mediaPart(field string, m *llm.Media) (part, error) {
 	switch {
 	case m.URI == "":
-		return part{InlineData: &blob{MIMEType: m.MediaType, Data: m.Data}}, nil
+		return part{InlineData: &blob{MIMEType: m.MediaType, Data: e.long.Bytes(m.Data)}}, nil
 	case strings.HasPrefix(strings.ToLower(m.URI), "data:"):
 		return part{}, llm.Unsupported(field+".uri", "is a data address", "give the data itself")
 	default:

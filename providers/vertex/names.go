@@ -52,7 +52,7 @@ func wireName(name string) string {
 		if len(out) == maxName-len(suffix) {
 			break
 		}
-		if r < 0x80 && nameByte(byte(r)) {
+		if r < 0x80 && nameByte(byte(r)) && r != '.' && r != ':' { // not every place that has names takes these two
 			out = append(out, byte(r))
 		} else {
 			out = append(out, '_')

@@ -35,7 +35,7 @@ func (p *Provider) Generate(ctx context.Context, req *llm.Request, sink llm.Sink
 	if ctx.Err() != nil {
 		return nil, p.named(ended(ctx, true))
 	}
-	enc, err := p.encode(req)
+	enc, err := p.encode(ctx, req)
 	switch {
 	case ctx.Err() != nil: // a long prompt takes its time
 		return nil, p.named(ended(ctx, true))

@@ -2,6 +2,7 @@ package vertex
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -10,13 +11,14 @@ import (
 
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/splice"
 	"github.com/punctual-llm/punctual/llm"
 )
 
 // encoded is a request ready to be sent, and what is needed to read the answer.
 type encoded struct {
-	body     []byte
-	prepared any // what the engine made of the body
+	body     []byte // nil: the engine made something else of it
+	prepared any
 	names    names
 	warnings []llm.Warning
 }
@@ -30,21 +32,24 @@ type encoder struct {
 	names    names
 	warnings []llm.Warning
 	minted   map[string]bool // ids of calls that the service made, as they were sent
+	long     *splice.Values
 }
 
-// encode turns req into a body for this provider.
-func (p *Provider) encode(req *llm.Request) (*encoded, error) {
+// encode turns req into a body for this provider, or into what its engine sends. When ctx ends it gives up; what it
+// returns then is worth nothing.
+func (p *Provider) encode(ctx context.Context, req *llm.Request) (*encoded, error) {
 	if req == nil {
 		return nil, llm.Invalid("request", "is nil", "pass a *llm.Request with at least one message")
 	}
-	if _, err := bounds.CheckRequest(req, providerName); err != nil {
+	size, err := bounds.CheckRequest(req, providerName)
+	if err != nil {
 		return nil, err
 	}
 	extra, err := p.readExtra(req.Extra[providerName])
 	if err != nil {
 		return nil, err
 	}
-	e := encoder{p: p, req: req}
+	e := encoder{p: p, req: req, long: splice.For(size)}
 	if err := e.sampling(); err != nil {
 		return nil, err
 	}
@@ -57,7 +62,7 @@ func (p *Provider) encode(req *llm.Request) (*encoded, error) {
 	}
 	e.labels(extra)
 	if req.System != "" {
-		e.body.SystemInstruction = &content{Role: "user", Parts: []any{part{Text: &req.System}}}
+		e.body.SystemInstruction = &content{Role: "user", Parts: []any{e.text(req.System)}}
 	}
 	if err := e.messages(); err != nil {
 		return nil, err
@@ -69,11 +74,19 @@ func (p *Provider) encode(req *llm.Request) (*encoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	enc := &encoded{body: raw, names: e.names, warnings: e.warnings}
+	enc := &encoded{names: e.names, warnings: e.warnings}
 	if c, ok := p.conn.(gemini.Checker); ok {
-		enc.prepared, err = c.Check(raw)
+		enc.prepared, err = c.Check(ctx, raw, e.long)
+	} else {
+		enc.body, err = e.long.Write(ctx, raw)
 	}
 	return enc, err
+}
+
+// text is the part of a text.
+func (e *encoder) text(s string) part {
+	s = e.long.Text(s)
+	return part{Text: &s}
 }
 
 func (e *encoder) encode(extra members) ([]byte, error) {

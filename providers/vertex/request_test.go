@@ -278,12 +278,15 @@ func TestNamesOfToolsComeBack(t *testing.T) {
 	t.Parallel()
 	const long = "a tool with a name that has blanks and is far longer than the sixty-four letters of the wire"
 	req := hello()
-	req.Tools = []llm.Tool{{Name: long}, {Name: "fine_1.a:b-c"}}
+	req.Tools = []llm.Tool{{Name: long}, {Name: "fine_1.a:b-c"}, {Name: "not fine.a:b"}}
 	got, _ := sent(t, req)
 	list := got.body["tools"].([]any)[0].(map[string]any)["functionDeclarations"].([]any)
 	name := list[0].(map[string]any)["name"].(string)
 	if len(name) > 64 || list[1].(map[string]any)["name"] != "fine_1.a:b-c" {
 		t.Errorf("names %v", list)
+	}
+	if other := list[2].(map[string]any)["name"].(string); strings.ContainsAny(other, " .:") {
+		t.Errorf("replaced by %s", other)
 	}
 	s := serve(t, reply(200, counted(chunk(`{"functionCall":{"name":"`+name+`"}}`, "STOP"))))
 	resp, err := unary(t, s.provider(t), req)

@@ -12,8 +12,13 @@ import (
 // something of the model are a Warning. A const becomes an enum of one.
 // https://ai.google.dev/gemini-api/docs/structured-output
 var (
-	silentKeywords = []string{"$schema", "$comment", "examples", "discriminator", "deprecated", "readOnly", "writeOnly"}
-	demandKeywords = []string{"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "propertyNames"}
+	silentKeywords = []string{
+		"$schema", "$comment", "examples", "discriminator", "deprecated", "readOnly", "writeOnly", "contentMediaType", "contentEncoding",
+	}
+	demandKeywords = []string{
+		"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems",
+		"propertyNames", "patternProperties", "unevaluatedProperties", "dependentRequired", "dependentSchemas", "not", "if", "then", "else",
+	}
 )
 
 // maxNesting is how many levels of JSON a schema may have: the service reads no more.
@@ -64,17 +69,32 @@ type schemaFilter struct {
 	dec              *json.Decoder
 	out              []byte
 	changed, dropped bool
+	listed           bool // the schema that is being copied has an enum
 }
 
 // schema copies one schema.
-func (s *schemaFilter) schema() error { return s.each('{', s.keyword) }
+func (s *schemaFilter) schema() error {
+	outer := s.listed
+	s.listed = false
+	err := s.each('{', s.keyword)
+	s.listed = outer
+	return err
+}
 
 // keyword copies one member of a schema.
 func (s *schemaFilter) keyword(name string) error {
 	switch name {
-	case "const":
-		s.changed = true
+	case "enum", "const":
+		if s.listed { // some generators write both, and a name may be there once
+			s.changed = true
+			return s.skip()
+		}
+		s.listed = true
 		s.begin("enum")
+		if name == "enum" {
+			return s.value()
+		}
+		s.changed = true
 		s.out = append(s.out, '[')
 		err := s.value()
 		s.out = append(s.out, ']')
@@ -92,8 +112,7 @@ func (s *schemaFilter) keyword(name string) error {
 	demands := slices.Contains(demandKeywords, name)
 	if demands || slices.Contains(silentKeywords, name) {
 		s.changed, s.dropped = true, s.dropped || demands
-		var left json.RawMessage
-		return s.dec.Decode(&left)
+		return s.skip()
 	}
 	s.begin(name)
 	return s.value()
@@ -136,6 +155,12 @@ func (s *schemaFilter) each(open byte, f func(name string) error) error {
 	_, err := s.dec.Token()
 	s.out = append(s.out, open+2) // ] and } are two after [ and {
 	return err
+}
+
+// skip leaves the next value out.
+func (s *schemaFilter) skip() error {
+	var left json.RawMessage
+	return s.dec.Decode(&left)
 }
 
 // value copies the next value as it is.

@@ -68,6 +68,8 @@ func TestSchemasKeepWhatTheyHold(t *testing.T) {
 		`{"anyOf":[{"$comment":1},2,[],{"multipleOf":3,"type":"number"}],"oneOf":null,"allOf":[]}`:                             `{"anyOf":[{},2,[],{"type":"number"}],"oneOf":null,"allOf":[]}`,
 		`{"$defs":[1],"definitions":{},"additionalProperties":false,"readOnly":true,"const":{"const":1}}`:                      `{"$defs":[1],"definitions":{},"additionalProperties":false,"enum":[{"const":1}]}`,
 		`{"description":"<\n\u00e9","deprecated":{"a":[1,{}]},"additionalProperties":{"items":{"uniqueItems":true}}}`:          `{"description":"<\né","additionalProperties":{"items":{}}}`,
+		`{"const":"a","enum":["a"],"items":{"enum":["b"],"const":"b"}}`:                                                        `{"enum":["a"],"items":{"enum":["b"]}}`,
+		`{"patternProperties":{"^a":{}},"not":{"type":"null"},"if":{},"then":{},"else":{},"default":1}`:                        `{"default":1}`,
 	} {
 		req := hello()
 		req.Output = &llm.Schema{JSON: json.RawMessage(raw)}

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/hint"
 	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -42,6 +44,10 @@ type Options struct {
 	// HTTP is the client to use; nil is one of ours. A custom one keeps its transport, under our shims. Its Timeout
 	// is dropped, since it would cut long streams: the context of a call limits it.
 	HTTP *http.Client
+	// Hint is a gateway's own header for the time that it has; nil is none. It is set on each request to the time
+	// that is left of it, at most Hint.Max, when the caller has a deadline: see [deadline.Header.Set]. Engines over
+	// gRPC send it as metadata.
+	Hint *deadline.Header
 	// Parameters are further members of every request's body, such as safetySettings, where the request leaves them
 	// open.
 	Parameters map[string]any
@@ -73,6 +79,9 @@ func New(o *Options) (*Provider, error) {
 		return nil, llm.Invalid("api_key", "is set together with a source of tokens", "set one of the two")
 	}
 	if err := checkSecret("api_key", o.APIKey); err != nil {
+		return nil, err
+	}
+	if s.Hint, err = hint.Check(o.Hint); err != nil {
 		return nil, err
 	}
 	p := &Provider{

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/internal/httpx"
@@ -56,8 +56,10 @@ func swapBody(ctx context.Context, sdks []byte) ([]byte, error) {
 	return sdks, nil
 }
 
-// headers returns the hook that sets credentials, and the deadline as it is: the SDK rounds it up.
+// headers returns the hook that sets credentials, and a caller's deadline as it is: the SDK rounds it up, and sends
+// limits that are our own, too.
 func headers(apiKey string) func(context.Context, http.Header) error {
+	timeout := &deadline.Header{Name: "X-Server-Timeout", Unit: time.Second}
 	return func(ctx context.Context, h http.Header) error {
 		h.Del("X-Goog-Api-Key")
 		if apiKey != "" {
@@ -69,12 +71,8 @@ func headers(apiKey string) func(context.Context, http.Header) error {
 				h.Set("X-Goog-User-Project", w.call.QuotaProject)
 			}
 		}
-		h.Del("X-Server-Timeout")
-		if deadline, ok := ctx.Deadline(); ok {
-			if s := int64(time.Until(deadline) / time.Second); s >= 1 {
-				h.Set("X-Server-Timeout", strconv.FormatInt(s, 10))
-			}
-		}
+		h.Del(timeout.Name)
+		timeout.Set(ctx, h)
 		return nil
 	}
 }

@@ -29,8 +29,8 @@ func unusable(err error) error {
 		return e
 	}
 	return &llm.Error{Kind: llm.ErrInvalid, NotSent: true, Err: because(err, llm.FieldError{
-		Field: "auth", Problem: "has settings that Entra ID's library refuses",
-		Next: "check tenant_id, client_id, AZURE_AUTHORITY_HOST (https) and AZURE_TOKEN_CREDENTIALS",
+		Field: "auth", Problem: "Entra ID's library refuses it",
+		Next: "see tenant_id, client_id, AZURE_AUTHORITY_HOST (https), AZURE_TOKEN_CREDENTIALS",
 	})}
 }
 

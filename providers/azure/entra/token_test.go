@@ -261,7 +261,7 @@ func TestWrongSettings(t *testing.T) {
 		want string
 	}{
 		"a secret without a tenant":   {map[string]string{"AZURE_CLIENT_SECRET": secret}, entra.Options{ClientID: client}, "tenant_id: is empty"},
-		"a tenant that is none":       {map[string]string{"AZURE_CLIENT_SECRET": secret}, entra.Options{ClientID: client, TenantID: "a b"}, "check tenant_id"},
+		"a tenant that is none":       {map[string]string{"AZURE_CLIENT_SECRET": secret}, entra.Options{ClientID: client, TenantID: "a b"}, "tenant_id, client_id"},
 		"a token service over http":   {map[string]string{"AZURE_CLIENT_SECRET": secret}, entra.Options{ClientID: client, TenantID: tenant, Authority: "http://h"}, "(https)"},
 		"credentials that are no way": {map[string]string{"AZURE_TOKEN_CREDENTIALS": "some"}, entra.Options{}, "AZURE_TOKEN_CREDENTIALS"},
 	} {

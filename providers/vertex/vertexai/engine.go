@@ -16,8 +16,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/splice"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
@@ -46,6 +47,9 @@ func dialer(s *gemini.Settings, roots *tls.Config) (*conn, error) {
 	case s.Version != version:
 		return nil, llm.Unsupported("endpoint", "names a version that is not "+version, "leave it out, or "+useGenai)
 	}
+	if s.Hint != nil && strings.HasSuffix(strings.ToLower(s.Hint.Name), "-bin") {
+		return nil, llm.Invalid("hint", "names a header that ends with -bin, which gRPC takes for bytes", "give another name, or "+useGenai)
+	}
 	u, err := url.Parse(s.Base)
 	if err != nil || u.Host == "" {
 		return nil, llm.Invalid("endpoint", "is no http or https address", "write it as https://HOST")
@@ -53,7 +57,7 @@ func dialer(s *gemini.Settings, roots *tls.Config) (*conn, error) {
 	if strings.Trim(u.Path, "/") != "" {
 		return nil, llm.Unsupported("endpoint", "has a path, which gRPC has no place for", "give host and port alone, or "+useGenai)
 	}
-	c := &conn{model: resource(s), secure: u.Scheme == "https", options: dialOptions(s.Custom)}
+	c := &conn{model: resource(s), secure: u.Scheme == "https", hint: s.Hint, options: dialOptions(s.Custom)}
 	port := "80"
 	way := insecure.NewCredentials()
 	if c.secure {
@@ -105,7 +109,6 @@ func dialOptions(custom bool) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: connectTime}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(bounds.Answer)),
 		grpc.WithMaxHeaderListSize(maxHeader),
 	}
 	if !custom { // a server with gRPC's own settings takes such pings for an attack
@@ -120,6 +123,7 @@ type conn struct {
 	target  string
 	host    string // of target
 	secure  bool
+	hint    *deadline.Header
 	options []grpc.DialOption
 
 	mu   sync.Mutex
@@ -175,13 +179,16 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// Check makes the message of a body, and refuses what it has no place for.
-func (c *conn) Check(body []byte) (prepared any, err error) {
+// Check makes the message of a body, and refuses what it has no place for. Long values go into it as they are.
+func (c *conn) Check(ctx context.Context, body []byte, long *splice.Values) (prepared any, err error) {
 	req, refused := encode(body, c.model)
 	if refused != nil {
 		return nil, refused
 	}
-	return req, nil
+	if long != nil {
+		putBack(req.ProtoReflect(), long)
+	}
+	return req, ctx.Err()
 }
 
 // CarriesBytes implements gemini.PartCarrier.
@@ -202,7 +209,7 @@ func (c *conn) Do(ctx context.Context, call *gemini.Call) gemini.Reply {
 		return r
 	}
 	x := &exchange{channel: r.channel.ClientConn, request: req}
-	x.credential = bearer{token: call.Token, quotaProject: call.QuotaProject, secure: c.secure}
+	x.credential = bearer{token: call.Token, quotaProject: call.QuotaProject, secure: c.secure, hint: c.hint}
 	r.exchange = x
 	r.ctx, r.cancel = context.WithCancel(context.WithValue(ctx, exchangeKey{}, x))
 	return r

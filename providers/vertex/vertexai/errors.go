@@ -42,10 +42,12 @@ func (r *reply) failure(sdkErr error) error {
 	}
 	st := status.Convert(x.err)
 	r.atDeadline(st.Code())
-	if e := x.unusable(st); e != nil {
-		return &gemini.Failure{Err: e}
+	if problem := x.unread(st); problem != "" {
+		return &gemini.Failure{Err: &llm.Error{
+			Kind: llm.ErrBadOutput, Code: problem, Status: http.StatusOK, Err: callError{codes: st.Code()},
+		}}
 	}
-	if !x.ended.Load() || st.Message() == io.ErrUnexpectedEOF.Error() { // or it ended inside a message
+	if !x.ended.Load() || x.local(st, io.ErrUnexpectedEOF.Error()) { // or it ended inside a message
 		return &gemini.Failure{Err: r.broken(st)}
 	}
 	begun := r.stream && r.pieces > 0
@@ -156,24 +158,33 @@ func errorBody(st *status.Status, httpStatus int) []byte {
 	return raw
 }
 
-// unusable is for an answer that came and that gRPC could not read. nil: that is not what happened. gRPC has no
-// codes of its own for it, only words, and a server in between has the same ones for a request that it could not read.
-func (x *exchange) unusable(st *status.Status) *llm.Error {
-	e := &llm.Error{Kind: llm.ErrBadOutput, Status: http.StatusOK, Err: callError{codes: st.Code()}}
+// Codes of answers that came and cannot be read.
+const (
+	malformed = "malformed_answer"
+	emptyBody = "empty_body"
+)
+
+// unread is the code for a message that came and that could not be read, "" if there is none. What gRPC itself finds has
+// words only, and the codes that a service has for its own faults.
+func (x *exchange) unread(st *status.Status) string {
 	switch m := st.Message(); {
-	case strings.HasPrefix(m, "grpc: ") && strings.Contains(m, "larger than max"):
-		e.Code = "answer_too_large"
-		if !x.answered.Load() {
-			e.Kind, e.Status, e.Code = llm.ErrContextTooLong, http.StatusRequestEntityTooLarge, "request_too_large"
-		}
-	case strings.HasPrefix(m, "cardinality violation"):
-		e.Code = "empty_body"
-	case strings.HasPrefix(m, "grpc: failed to"):
-		e.Code = "malformed_answer"
+	case x.problem != "":
+		return x.problem
+	case strings.Contains(m, "larger than max") && strings.Contains(m, strconv.Itoa(x.most)):
+		return string(bounds.TooLarge)
+	case x.packed.Load() && x.local(st, "grpc: "),
+		x.local(st, "grpc: received unexpected payload format"), x.local(st, "grpc: compressed flag set"):
+		return malformed
 	default:
-		return nil
+		return ""
 	}
-	return e
+}
+
+// local reports whether gRPC found a fault in an answer whose header had come. Once a status of the service is there,
+// it is taken for the service's own unless it could not have come otherwise: in the words and under the code that gRPC
+// has for such a fault, and without any detail.
+func (x *exchange) local(st *status.Status, words string) bool {
+	return x.answered.Load() && st.Code() == codes.Internal && strings.HasPrefix(st.Message(), words) && len(st.Details()) == 0
 }
 
 // broken is for a call that ended without a word of the service.
@@ -206,7 +217,7 @@ func foreign(st *status.Status) *llm.Error {
 	body, _ := strconv.Unquote(quoted)
 	e := llm.HTTPError(httpStatus, nil, []byte(body))
 	if httpStatus < http.StatusMultipleChoices {
-		e = &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Status: httpStatus}
+		e = &llm.Error{Kind: llm.ErrBadOutput, Code: malformed, Status: httpStatus}
 	}
 	e.Err = callError{codes: st.Code()}
 	return e
@@ -259,8 +270,9 @@ func untrusted(text string) error {
 
 // causeOf finds the cause of a broken connection, which gRPC keeps as text only, and the word for it.
 func causeOf(st *status.Status, host string) (code string, cause error) {
+	words, _, _ := strings.Cut(st.Message(), "received prior goaway") // what follows is the peer's
 	for _, c := range causes {
-		if !strings.Contains(st.Message(), c.words) {
+		if !strings.Contains(words, c.words) {
 			continue
 		}
 		if c.code == httpx.CodeHostNotFound {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/punctual-llm/punctual/internal/gemini"
+	"github.com/punctual-llm/punctual/internal/splice"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -40,6 +41,36 @@ func encode(body []byte, model string) (*aiplatformpb.GenerateContentRequest, *l
 	}
 	req.Model = model
 	return req, nil
+}
+
+// putBack puts long values in the places of their stand-ins.
+func putBack(m protoreflect.Message, long *splice.Values) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsMap():
+			if f.MapValue().Message() != nil {
+				v.Map().Range(func(_ protoreflect.MapKey, inner protoreflect.Value) bool {
+					putBack(inner.Message(), long)
+					return true
+				})
+			}
+		case f.IsList():
+			for i := 0; f.Message() != nil && i < v.List().Len(); i++ {
+				putBack(v.List().Get(i).Message(), long)
+			}
+		case f.Message() != nil:
+			putBack(v.Message(), long)
+		case f.Kind() == protoreflect.StringKind:
+			if text, ok := long.TextOf(v.String()); ok {
+				m.Set(f, protoreflect.ValueOfString(text))
+			}
+		case f.Kind() == protoreflect.BytesKind:
+			if data, ok := long.BytesOf(v.Bytes()); ok {
+				m.Set(f, protoreflect.ValueOfBytes(data))
+			}
+		}
+		return true
+	})
 }
 
 func unsupported(field, problem string) *llm.Error {
