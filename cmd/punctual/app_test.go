@@ -664,16 +664,18 @@ func TestAClosedPipeEndsQuietly(t *testing.T) {
 	}
 }
 
+// statuses are the exit statuses of all kinds.
+var statuses = map[llm.Kind]int{
+	llm.ErrInvalid: 1, llm.ErrUnsupported: 1, llm.ErrAuth: 4, llm.ErrNotFound: 4, llm.ErrContextTooLong: 1,
+	llm.ErrContentFiltered: 1, llm.ErrRateLimited: 6, llm.ErrQuotaExceeded: 1, llm.ErrUnavailable: 6,
+	llm.ErrConnection: 6, llm.ErrTimeout: 5, llm.ErrDeadlineExceeded: 5, llm.ErrCanceled: 130,
+	llm.ErrCircuitOpen: 6, llm.ErrBadOutput: 1, llm.ErrInterrupted: 6, llm.ErrUnknown: 1,
+}
+
 // TestEveryKindHasAStatusAndANextStep walks all kinds of package llm.
 func TestEveryKindHasAStatusAndANextStep(t *testing.T) {
 	t.Parallel()
-	want := map[llm.Kind]int{
-		llm.ErrInvalid: 1, llm.ErrUnsupported: 1, llm.ErrAuth: 4, llm.ErrNotFound: 4, llm.ErrContextTooLong: 1,
-		llm.ErrContentFiltered: 1, llm.ErrRateLimited: 6, llm.ErrQuotaExceeded: 1, llm.ErrUnavailable: 6,
-		llm.ErrConnection: 6, llm.ErrTimeout: 5, llm.ErrDeadlineExceeded: 5, llm.ErrCanceled: 130,
-		llm.ErrCircuitOpen: 6, llm.ErrBadOutput: 1, llm.ErrInterrupted: 6, llm.ErrUnknown: 1,
-	}
-	for kind, status := range want {
+	for kind, status := range statuses {
 		if got := exitStatus(kind); got != status {
 			t.Errorf("%s: exit status %d, want %d", string(kind), got, status)
 		}
