@@ -16,9 +16,9 @@ import (
 //
 //	hint: {header: X-Gateway-Timeout-Seconds, unit: s, configured: 895}
 type Settings struct {
-	Header     string `yaml:"header" json:"header"`
-	Unit       string `yaml:"unit" json:"unit"`             // "s" or "ms"; empty is ms, as deadline.Header has it
-	Configured int64  `yaml:"configured" json:"configured"` // the most that is sent, in units; 0 is no limit
+	Header     string `yaml:"header" json:"header" doc:"The name of the header. Required."`
+	Unit       string `yaml:"unit" json:"unit" doc:"The unit of the header and of configured: s or ms." default:"ms"`                // "s" or "ms"; empty is ms, as deadline.Header has it
+	Configured int64  `yaml:"configured" json:"configured" doc:"The most that is sent, in units; 0 is no limit." default:"no limit"` // the most that is sent, in units; 0 is no limit
 }
 
 // Open makes the header of the settings; nil of nil.

@@ -167,6 +167,9 @@ var Table = []Row{
 	{Path: "providers", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 	{Path: "llmtest/cases", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 	{Path: "integration", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
+	{Path: "integration/config", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: append([]string{
+		"github.com/goccy/go-yaml/...", "github.com/google/jsonschema-go/...",
+	}, wholeStack()...)}},
 	{Path: "integration/*", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 }
 
