@@ -277,16 +277,22 @@ func TestTheEarliestOfAllIsWaitedFor(t *testing.T) {
 		atMost  time.Duration
 	}{
 		{
-			"the rest ends first", []llmtest.Step{later(llm.ErrUnavailable, 20*s), llmtest.Text("a")},
-			[]llmtest.Step{rests(2 * s), llmtest.Text("b")}, "a:unavailable@0s b:answered@0s", 2 * s, 3 * s,
+			"the rest ends first",
+			[]llmtest.Step{later(llm.ErrUnavailable, 20*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(2 * s), llmtest.Text("b")},
+			"a:unavailable@0s b:answered@0s", 2 * s, 3 * s,
 		},
 		{
-			"the back-off ends first", []llmtest.Step{later(llm.ErrUnavailable, 2*s), llmtest.Text("a")},
-			[]llmtest.Step{rests(20 * s), llmtest.Text("b")}, "a:unavailable@0s a:answered@0s", 2 * s, 3 * s,
+			"the back-off ends first",
+			[]llmtest.Step{later(llm.ErrUnavailable, 2*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(20 * s), llmtest.Text("b")},
+			"a:unavailable@0s a:answered@0s", 2 * s, 3 * s,
 		},
 		{
-			"the rest ends before a reserve is ready", []llmtest.Step{fail(llm.ErrTimeout), fail(llm.ErrTimeout), fail(llm.ErrTimeout), llmtest.Text("a")},
-			[]llmtest.Step{rests(2500 * time.Millisecond), llmtest.Text("b")}, "a:timeout@0s a:timeout@0s b:answered@0s", 2500 * time.Millisecond, 3500 * time.Millisecond,
+			"the rest ends before a reserve is ready",
+			[]llmtest.Step{fail(llm.ErrTimeout), fail(llm.ErrTimeout), fail(llm.ErrTimeout), llmtest.Text("a")},
+			[]llmtest.Step{rests(2500 * time.Millisecond), llmtest.Text("b")},
+			"a:timeout@0s a:timeout@0s b:answered@0s", 2500 * time.Millisecond, 3500 * time.Millisecond,
 		},
 	}
 	for _, tt := range tests {

@@ -186,8 +186,11 @@ func TestDetachedPassesContentOnly(t *testing.T) {
 	t.Parallel()
 	g := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
 		for _, e := range []llm.Event{
-			{Kind: llm.EventDone, Response: answer(llm.Text{Text: "all of it"})}, text(""), text("a"), {},
-			{Kind: llm.EventDone, Response: answer(llm.Text{Text: "all of it"})}, {Kind: llm.EventToolArguments, Index: 1},
+			{Kind: llm.EventDone, Response: answer(llm.Text{Text: "all of it"})},
+			text(""), text("a"),
+			{},
+			{Kind: llm.EventDone, Response: answer(llm.Text{Text: "all of it"})},
+			{Kind: llm.EventToolArguments, Index: 1},
 		} {
 			if err := sink(e); err != nil {
 				t.Errorf("%+v is refused: %v", e, err)
