@@ -29,8 +29,8 @@ func TestAStreamAsksForItsUsage(t *testing.T) {
 	if _, resp, err := stream(t, s.provider(t), hello()); err != nil || resp.Usage != (llm.Usage{Input: 5, Output: 3, Reported: true}) {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	if w := `{"messages":[{"role":"user","content":"hello"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`; s.last(t).raw != w {
-		t.Errorf("want %s, got %s", w, s.last(t).raw)
+	if w := `{"messages":[{"role":"user","content":"hello"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`; s.Last(t).Raw != w {
+		t.Errorf("want %s, got %s", w, s.Last(t).Raw)
 	}
 }
 

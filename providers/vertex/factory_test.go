@@ -34,7 +34,7 @@ func TestFactory(t *testing.T) {
 	if _, err := unary(t, e.Generator, hello()); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(s.last(t).raw, `"topK":3`) || e.Model != (llm.ModelRef{Provider: "vertex", Model: "m"}) || !e.Prompt || !e.Can.Streams {
+	if !strings.Contains(s.Last(t).Raw, `"topK":3`) || e.Model != (llm.ModelRef{Provider: "vertex", Model: "m"}) || !e.Prompt || !e.Can.Streams {
 		t.Errorf("%+v", e)
 	}
 	if err := e.Close(); err != nil {
