@@ -153,7 +153,8 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		at = c.resort()
 		resort = at >= 0
 	}
-	if at < 0 || sleep > 0 { // it may be worth more to wait for one that is left alone
+	soon := sleep // until a usable one is ready; 0: there is none to wait for
+	if at < 0 || soon > 0 { // it may be worth more to wait for one that is left alone
 		var late bool
 		at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.after(left, elapsed))
 		unfit = unfit || late
@@ -164,7 +165,11 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	case !c.pay(at, resort):
 		return nil, nil, nil
 	case sleep > 0:
-		c.sleep(c.spread(at, sleep, elapsed, left))
+		sleep = c.spread(at, sleep, elapsed, left)
+		if soon > 0 {
+			sleep = min(sleep, soon)
+		}
+		c.sleep(sleep)
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}

@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,8 +38,10 @@ func TestWhatAFailureCoolsDoesNotDependOnTheCall(t *testing.T) {
 		edit   func(*llm.Request)
 		o      fallback.Options
 		stream bool
+		phase  llmtest.Phase // at which it fails
 	}{
 		{name: "the first try of many"},
+		{name: "after content", stream: true, phase: llmtest.PhaseStream},
 		{name: "without retries", plan: policy.Plan{MaxRetries: policy.NoRetries}},
 		{name: "the last try", plan: policy.Plan{MaxRetries: 1}, before: []llmtest.Step{fail(llm.ErrUnavailable)}},
 		{name: "the last try of the call", edit: func(r *llm.Request) { r.Limits.Tries = 1 }},
@@ -53,7 +56,9 @@ func TestWhatAFailureCoolsDoesNotDependOnTheCall(t *testing.T) {
 			t.Run(f.name+", "+tt.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					a := target("a", append(tt.before, llmtest.Fail(&f.err), llmtest.Text("a"))...)
+					fails := llmtest.Fail(&f.err)
+					fails.Phase = tt.phase
+					a := target("a", append(slices.Clone(tt.before), fails, llmtest.Text("a"))...)
 					b := target("b", llmtest.Text("b"))
 					a.QuotaGroup, b.QuotaGroup = "shared", "shared"
 					o := tt.o
