@@ -153,7 +153,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		at = c.resort()
 		resort = at >= 0
 	}
-	soon := sleep // until a usable one is ready; 0: there is none to wait for
+	soon := sleep           // until a usable one is ready; 0: there is none to wait for
 	if at < 0 || soon > 0 { // it may be worth more to wait for one that is left alone
 		var late bool
 		at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.after(left, elapsed))
