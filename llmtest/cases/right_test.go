@@ -154,9 +154,9 @@ func checkOutcome(_ *observation, r *result, raw json.RawMessage) error {
 	switch {
 	case w == "ok", either && r.err == nil:
 		return r.ended("ok")
-	case either:
+	case either && other != "error": // which is any of them
 		return r.ended(other)
-	case w != "error":
+	case !either && w != "error":
 		return errors.New("is unknown")
 	case r.err == nil:
 		return errors.New("got an answer")
