@@ -238,7 +238,7 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 		return a.fail(ended(a.ctx, false))
 	case isOver:
 		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(over), Err: err})
-	case a.finish != "" && a.sink != nil && !(a.told && a.vague):
+	case a.finish != "" && a.sink != nil && (!a.told || !a.vague):
 		return a.response() // what is broken comes behind the end mark
 	}
 	e, ok := errors.AsType[*llm.Error](err)
