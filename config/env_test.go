@@ -72,6 +72,7 @@ func asError(err error, into **llm.Error) bool {
 // limitOf is how long the first attempt of an operation hung.
 func limitOf(op llm.Operation) func(*testing.T, *fallback.Chain) string {
 	return func(t *testing.T, c *fallback.Chain) string {
+		t.Helper()
 		start := time.Now()
 		attempts := call(t.Context(), c, op)
 		if len(attempts) == 0 {
@@ -83,6 +84,7 @@ func limitOf(op llm.Operation) func(*testing.T, *fallback.Chain) string {
 
 // waits are the times before each retry of one call.
 func waits(t *testing.T, c *fallback.Chain) string {
+	t.Helper()
 	var all []string
 	for _, a := range call(t.Context(), c, "")[1:] {
 		all = append(all, a.Wait.String())
@@ -92,6 +94,7 @@ func waits(t *testing.T, c *fallback.Chain) string {
 
 // opening is how many calls it takes to open the breaker, and for how long it is open then.
 func opening(t *testing.T, c *fallback.Chain) string {
+	t.Helper()
 	for n := 1; n < 50; n++ {
 		call(t.Context(), c, "")
 		if s := c.Status()[0]; s.State == breaker.Open {
@@ -141,11 +144,11 @@ func TestEachVariableChangesTheTimingThatItNames(t *testing.T) {
 		{variable: "LLM_RETRY_MAX_DELAY=1.5", others: []string{retries}, provider: unavailable, look: waits, without: "1s 2s 4s", with: "1s 1.5s 1.5s"},
 		{
 			variable: "LLM_RETRY_JITTER=false", file: "retry: {jitter: full}", provider: unavailable,
-			look: func(t *testing.T, c *fallback.Chain) string { return fmt.Sprint(waits(t, c) == "1s 2s 4s") }, without: "false", with: "true",
+			look: exact, without: "false", with: "true",
 		},
 		{
 			variable: "LLM_RETRY_JITTER=true", file: "retry: {jitter: none}", provider: unavailable,
-			look: func(t *testing.T, c *fallback.Chain) string { return fmt.Sprint(waits(t, c) == "1s 2s 4s") }, without: "true", with: "false",
+			look: exact, without: "true", with: "false",
 		},
 		{
 			variable: "CIRCUIT_BREAKER_FAILURE_THRESHOLD=5", others: []string{"LLM_MAX_RETRIES=0"}, provider: unavailable,
@@ -153,7 +156,7 @@ func TestEachVariableChangesTheTimingThatItNames(t *testing.T) {
 		},
 		{
 			variable: "CIRCUIT_BREAKER_TIMEOUT_SECONDS=1000", others: []string{"LLM_MAX_RETRIES=0"}, provider: unavailable,
-			look:    func(t *testing.T, c *fallback.Chain) string { opening(t, c); return longer(c, 600*time.Second) },
+			look:    longer,
 			without: "shorter", with: "longer",
 		},
 		{variable: "LLM_EMERGENCY_MODE=true", others: []string{retries}, provider: unavailable, look: waits, without: "1s 2s 4s", with: ""},
@@ -180,8 +183,17 @@ func TestEachVariableChangesTheTimingThatItNames(t *testing.T) {
 	}
 }
 
-func longer(c *fallback.Chain, than time.Duration) string {
-	if time.Until(c.Status()[0].OpenUntil) > than {
+// exact is whether the waits have no jitter.
+func exact(t *testing.T, c *fallback.Chain) string {
+	t.Helper()
+	return fmt.Sprint(waits(t, c) == "1s 2s 4s")
+}
+
+// longer is whether the breaker opens for more than ten minutes.
+func longer(t *testing.T, c *fallback.Chain) string {
+	t.Helper()
+	opening(t, c)
+	if time.Until(c.Status()[0].OpenUntil) > 10*time.Minute {
 		return "longer"
 	}
 	return "shorter"

@@ -18,8 +18,8 @@ func settingsOf(factory llm.Factory) (t reflect.Type) {
 	if factory == nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nothing is to be opened
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // ends before it is used
+	cancel()                                                // nothing is to be opened
 	e, err := factory(ctx, func(into any) error {
 		if p := reflect.TypeOf(into); t == nil && p != nil && p.Kind() == reflect.Pointer && p.Elem().Kind() == reflect.Struct {
 			t = p.Elem()

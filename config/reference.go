@@ -70,7 +70,7 @@ func form(f *field) string {
 	case len(f.enum) > 0:
 		return words(f.enum)
 	}
-	switch t.Kind() { //nolint:exhaustive // the others are numbers
+	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		return "map"
 	case reflect.Bool:

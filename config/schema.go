@@ -111,7 +111,7 @@ func schemaOf(t reflect.Type, f *field) map[string]any {
 	case isDuration(t):
 		return orVariable(ref("duration"))
 	}
-	switch t.Kind() { //nolint:exhaustive // settings have no others
+	switch t.Kind() {
 	case reflect.Struct:
 		return object(t)
 	case reflect.Map:

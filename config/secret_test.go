@@ -117,7 +117,7 @@ func TestNoExportedValueShowsASecret(t *testing.T) {
 	// Each line with an error on it, and each target opened by a provider that repeats what it was given.
 	lines := strings.Split(secretFile, "\n")
 	for i, line := range lines {
-		for _, wrong := range []string{strings.Replace(line, "name:", "nmae:", 1), strings.Replace(line, "api_key:", "api_kye:", 1), line + "}", strings.Replace(line, ": ", ":", 2)} {
+		for _, wrong := range []string{strings.Replace(line, "name:", "nam:", 1), strings.Replace(line, "api_key:", "api_kye:", 1), line + "}", strings.Replace(line, ": ", ":", 2)} {
 			changed := append(append(append([]string{}, lines[:i]...), wrong), lines[i+1:]...)
 			c, err := read(strings.Join(changed, "\n"))
 			if err == nil {

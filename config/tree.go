@@ -145,7 +145,7 @@ func (s *source) showSigns(tokens token.Tokens) {
 		if t.Position == nil {
 			continue
 		}
-		switch t.Type { //nolint:exhaustive // the others do not nest
+		switch t.Type {
 		case token.MappingStartType, token.MappingEndType, token.SequenceStartType, token.SequenceEndType,
 			token.CollectEntryType, token.MappingValueType, token.SequenceEntryType:
 			s.show(t.Position.Line, t.Position.Column, t.Value)

@@ -148,13 +148,15 @@ func packageName(source string) string {
 // What a fragment may use without saying where it comes from.
 var (
 	variables = map[string]string{
-		"ctx": "context.Context", "client": "*llm.Client", "req": "*llm.Request",
-		"targets": "[]fallback.Target", "chain": "*fallback.Chain",
+		"ctx": "context.Context", "client": "*punctual.Client", "req": "*llm.Request",
+		"targets": "[]fallback.Target", "chain": "*fallback.Chain", "w": "http.ResponseWriter", "mux": "*http.ServeMux",
+		"hangUps": "chan os.Signal",
 	}
 	imports = map[string]string{
 		"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time",
 		"llm": ours + "llm", "fallback": ours + "fallback", "policy": ours + "policy", "azure": ours + "providers/azure",
 		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline", "http": "net/http",
+		"signal": "os/signal", "syscall": "syscall", "punctual": strings.TrimSuffix(ours, "/"),
 	}
 )
 
