@@ -71,7 +71,7 @@ func (a *app) root() *cli.Command {
 		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run maps errors to statuses
 		OnUsageError:   usageError,
 		Commands: []*cli.Command{
-			a.demo(), a.generate(), a.check(), a.initialize(), a.sim(), a.completion(), a.version(), a.help(),
+			a.demo(), a.generate(), a.check(), a.initialize(), a.sim(), a.schema(), a.completion(), a.version(), a.help(),
 		},
 	}
 	root.Action = func(_ context.Context, c *cli.Command) error {

@@ -286,3 +286,15 @@ func TestInit(t *testing.T) {
 		t.Errorf("%v, %+v", err, conf)
 	}
 }
+
+// TestSchema: what the command prints is the published one, with the keys of all providers that it was built with.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := command(t.Context(), nil, "", "schema")
+	if status != 0 || stderr != "" || !json.Valid([]byte(stdout)) {
+		t.Fatalf("%d %s", status, stderr)
+	}
+	if want := read(t, "docs/llm.schema.json"); strings.TrimSpace(stdout) != strings.TrimSpace(want) {
+		t.Error("docs/llm.schema.json is not what punctual schema prints")
+	}
+}

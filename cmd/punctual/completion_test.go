@@ -16,7 +16,7 @@ targets:
   - {name: vertex, provider: openai, model: m}
 `)
 	for typed, want := range map[string]string{
-		"":                                  "demo generate check init sim completion version help",
+		"":                                  "demo generate check init sim schema completion version help",
 		"g":                                 "generate",
 		"generate -s":                       "-stream -schema -session -system",
 		"generate --s":                      "-stream -schema -session -system",

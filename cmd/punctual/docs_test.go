@@ -31,7 +31,8 @@ type block struct {
 
 func (b *block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// pages are all pages of the repository, and those whose blocks are run here. docs/deadlines.md has a test of its own.
+// pages are all pages of the repository, and those whose blocks are run here. docs/deadlines.md
+// and docs/configuration.md have tests of their own.
 func pages(t *testing.T) (all, run []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
@@ -206,7 +207,7 @@ func wrapFragment(t *testing.T, b *block, n int) string {
 	packages := map[string]bool{"context": true, "punctual": true, "llm": true, "http": true, "os": true} // of given
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := s.X.(*ast.Ident); ok && id.Obj == nil { //nolint:staticcheck // the scope of a file is all that is asked
+			if id, ok := s.X.(*ast.Ident); ok && id.Obj == nil {
 				if _, known := importPaths[id.Name]; known {
 					packages[id.Name] = true
 				}

@@ -16,6 +16,7 @@ const rootHelp = `punctual: calls to large language models that end on time
   punctual check                 what your llm.yaml comes to, and what is wrong
   punctual init                  an llm.yaml to begin with
   punctual sim [-- COMMAND]      simulated clouds for anyone's tests
+  punctual schema                the JSON schema of llm.yaml, for editors
   punctual completion SHELL      a script that completes commands and names
   punctual version               versions of the program and of what it uses
   punctual help [COMMAND|exit]   one command in detail, or the exit statuses
@@ -122,7 +123,7 @@ Examples:
 // topics are what `punctual help` knows.
 func topics() map[string]string {
 	return map[string]string{
-		"demo": demoHelp, "generate": generateHelp, "check": checkHelp, "init": initHelp, "sim": simHelp,
+		"demo": demoHelp, "generate": generateHelp, "check": checkHelp, "init": initHelp, "sim": simHelp, "schema": schemaHelp,
 		"completion": completionHelp, "version": versionHelp, "exit": exitHelp,
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/punctual-llm/punctual/config"
 )
 
 func (a *app) initialize() *cli.Command {
@@ -26,11 +28,8 @@ func (a *app) initialize() *cli.Command {
 	}
 }
 
-// schemaURL is where editors find the schema.
-const schemaURL = "https://raw.githubusercontent.com/punctual-llm/punctual/main/config/llm.schema.json"
-
 // starterHead is what every starter file begins with. Editors complete keys by its first line.
-const starterHead = `# yaml-language-server: $schema=` + schemaURL + `
+const starterHead = `# yaml-language-server: $schema=` + config.SchemaURL + `
 # What this comes to: punctual check.  Every key: docs/configuration.md.
 
 # The limits of each operation. A call may take its attempt limit times its

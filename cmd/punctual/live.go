@@ -27,6 +27,9 @@ type asked struct {
 
 // askEach sends one short call to each target, all at once: each is asked alone, and once.
 func (a *app) askEach(ctx context.Context, client *punctual.Client, targets []string) []asked {
+	w := a.waiter()
+	ctx = llm.WithObserver(ctx, w.observer())
+	defer w.start()()
 	results := make([]asked, len(targets))
 	var calls sync.WaitGroup
 	for i, name := range targets {
