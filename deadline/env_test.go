@@ -121,6 +121,7 @@ func TestFromEnvRefuses(t *testing.T) { //nolint:paralleltest // it sets the env
 		{"60000", nil, "not in milliseconds"},
 		{"10", nil, "Options.Margin: 10s is not below the total of 10s (lower it or raise the total)"},
 		{"60", &deadline.Options{Margin: 31 * s}, "Options.Margin: 31s is above 30s"},
+		{"12", &deadline.Options{FailFast: 2 * s}, "Options.FailFast: 2s is not below the total of 12s less the margin of 10s"},
 		{"60", &deadline.Options{Caps: map[string]time.Duration{"plan": 60 * s}}, `Options.Caps["plan"]`},
 	}
 	for _, tt := range tests {
