@@ -31,7 +31,8 @@ type Header struct {
 	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
 	// caller gives up. 0 is nothing. Get takes nothing off.
 	Hop time.Duration
-	// Max is the most that Set hands on, and that Get accepts. 0 is no limit.
+	// Max is the most that Set hands on, and that Get accepts. 0 is no limit. With less than a Unit Set never writes
+	// anything.
 	Max time.Duration
 }
 
