@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ type Header struct {
 	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
 	// caller gives up. 0 is nothing. Get takes nothing off.
 	Hop time.Duration
-	// Max is the most that Set hands on, and that Get accepts. 0 is no limit.
+	// Max is the most that Set hands on, and that Get accepts. 0 is no limit. With less than a Unit Set never writes
+	// anything.
 	Max time.Duration
 }
 
@@ -52,8 +54,8 @@ func (h *Header) spelled() Header {
 
 // Set writes into to how long the callee may take: the time to the nearest of the execution's end and ctx's
 // own deadline, less Hop, at most Max, rounded down to whole units. A number that stands there already is
-// lowered and never raised; of several the lowest counts, and what cannot be read is replaced. Call it again
-// for every attempt: less is left then.
+// lowered and never raised; of several the lowest counts, and what cannot be read is replaced. The case of a
+// name makes no difference. Call it again for every attempt: less is left then.
 //
 // When nobody waits for the work under ctx, as [Awaited] says, nothing is changed. When less than one unit is
 // left the header is omitted, and removed if it was there, since it would promise more than there is.
@@ -68,14 +70,20 @@ func (h *Header) Set(ctx context.Context, to http.Header) {
 		remaining = min(remaining, s.Max)
 	}
 	n := int64(remaining / s.Unit)
-	if n < 1 {
-		to.Del(s.Name)
-		return
-	}
-	for _, value := range to.Values(s.Name) {
-		if there, err := s.parse(value); err == nil {
-			n = min(n, there)
+	nothing := n < 1
+	for key, values := range to {
+		if !strings.EqualFold(key, s.Name) {
+			continue
 		}
+		for _, value := range values {
+			if there, err := s.parse(value); err == nil {
+				n = min(n, there)
+			}
+		}
+		delete(to, key)
+	}
+	if nothing {
+		return
 	}
 	to.Set(s.Name, strconv.FormatInt(n, 10))
 }
@@ -86,7 +94,7 @@ func (h *Header) Set(ctx context.Context, to http.Header) {
 // refused header were absent: somebody has a deadline that you do not know.
 func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) {
 	s := h.spelled()
-	values := from.Values(s.Name)
+	values := s.values(from)
 	if len(values) == 0 {
 		return 0, false, nil
 	}
@@ -107,6 +115,19 @@ func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) 
 		left = min(left, s.Max)
 	}
 	return left, true, nil
+}
+
+// values are those of the header in all spellings of its name: a map may hold other ones than the canonical, and they
+// are one on the wire.
+func (h *Header) values(from http.Header) []string {
+	values := from.Values(h.Name)
+	canonical := http.CanonicalHeaderKey(h.Name)
+	for key, more := range from {
+		if key != canonical && strings.EqualFold(key, h.Name) {
+			values = append(slices.Clip(values), more...)
+		}
+	}
+	return values
 }
 
 // parse reads a number of units that a duration can hold.

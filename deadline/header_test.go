@@ -90,6 +90,53 @@ func TestHeaderSet(t *testing.T) {
 	}
 }
 
+// TestHeaderSpellings: a map may hold a name in any case, and on the wire all of them are one header.
+func TestHeaderSpellings(t *testing.T) {
+	t.Parallel()
+	h := &deadline.Header{Name: "X-UiPath-LLMGateway-TimeoutSeconds", Unit: s}
+	const canonical = "X-Uipath-Llmgateway-Timeoutseconds"
+	tests := []struct {
+		name  string
+		left  time.Duration
+		there http.Header
+		want  string // after Set; "": the header is gone
+		got   time.Duration
+		err   string // of Get, before
+	}{
+		{"as the caller spells it", 10 * s, http.Header{h.Name: {"7"}}, "7", 7 * s, ""},
+		{"lowered", 10 * s, http.Header{h.Name: {"895"}}, "10", 895 * s, ""},
+		{"in lower case", 10 * s, http.Header{strings.ToLower(h.Name): {"7"}}, "7", 7 * s, ""},
+		{"twice the same", 10 * s, http.Header{strings.ToLower(h.Name): {"7"}, canonical: {"7"}}, "7", 7 * s, ""},
+		{"of several the lowest", 10 * s, http.Header{h.Name: {"8"}, strings.ToLower(h.Name): {"5"}, canonical: {"7"}}, "5", 0, "more than once"},
+		{"garbage", 10 * s, http.Header{h.Name: {"soon"}}, "10", 0, "digits only"},
+		{"below one unit", s - 1, http.Header{h.Name: {"895"}, canonical: {"895"}}, "", 895 * s, ""},
+		{"a longer name is another one", 10 * s, http.Header{h.Name + "-Too": {"7"}}, "10", 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := deadline.With(t.Context(), tt.left, nil)
+				defer cancel()
+				got, ok, err := h.Get(tt.there)
+				equal(t, "Get", got, tt.got)
+				equal(t, "Get's ok", ok, tt.got > 0)
+				if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error is %v, want %q", err, tt.err)
+				}
+				h.Set(ctx, tt.there)
+				var values []string
+				for key, more := range tt.there {
+					if strings.EqualFold(key, h.Name) {
+						values = append(values, more...)
+					}
+				}
+				equal(t, "all spellings", strings.Join(values, "|"), tt.want)
+			})
+		})
+	}
+}
+
 func TestHeaderSetWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Deadline-Ms": {"7", "soon"}}
