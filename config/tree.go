@@ -19,6 +19,7 @@ import (
 const (
 	maxBytes = 1 << 20
 	maxDepth = 32
+	maxWords = 50_000 // and signs: the YAML library's time grows with the square of the keys of one map
 	maxNodes = 50_000
 )
 
@@ -35,6 +36,10 @@ func parse(src *source, text []byte, r *report) (root *node) {
 		return nil
 	}
 	tokens := lexer.Tokenize(string(text))
+	if len(tokens) > maxWords {
+		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d words and signs", maxWords), "", "next: is it the right file?")
+		return nil
+	}
 	if !shallow(src, tokens, r) {
 		return nil
 	}
