@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,8 @@ type Options struct {
 	// Overlay is the name of the environment, such as "prod": llm.prod.yaml goes over llm.yaml. "" is what the
 	// variable LLM_ENV says, and no overlay if it says nothing.
 	Overlay string
-	// ReadFile reads the files, those of file: values too; nil is os.ReadFile.
+	// ReadFile reads the files, those of file: values too; nil reads them from the disk, none further than is needed
+	// to tell that it is too large.
 	ReadFile func(name string) ([]byte, error)
 }
 
@@ -90,7 +92,7 @@ type loader struct {
 
 func newLoader(env func(string) (string, bool), readFile func(string) ([]byte, error)) *loader {
 	if readFile == nil {
-		readFile = os.ReadFile
+		readFile = readBounded
 	}
 	l := &loader{readFile: readFile}
 	l.env = func(name string) (string, bool) {
@@ -98,6 +100,16 @@ func newLoader(env func(string) (string, bool), readFile func(string) ([]byte, e
 		return value, ok && value != ""
 	}
 	return l
+}
+
+// readBounded is os.ReadFile for what may have no end, such as a device.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 
 // normal takes off a byte order mark and turns line ends of Windows into those of the rest of the world, so that
