@@ -104,7 +104,7 @@ func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) 
 	}
 	for _, other := range values[1:] {
 		if err == nil && other != values[0] {
-			err = errors.New("stands there more than once, with different values")
+			err = errors.New("stands there more than once, with different values (send one)")
 		}
 	}
 	if err != nil {
@@ -133,11 +133,12 @@ func (h *Header) values(from http.Header) []string {
 // parse reads a number of units that a duration can hold.
 func (h *Header) parse(value string) (int64, error) {
 	if value == "" || strings.Trim(value, "0123456789") != "" {
-		return 0, fmt.Errorf("want digits only, got %d bytes that are something else", len(value))
+		return 0, fmt.Errorf("want digits only, got %d bytes that are something else (send a whole number, in units of %v)", len(value), h.Unit)
 	}
+	most := math.MaxInt64 / int64(h.Unit)
 	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(h.Unit) {
-		return 0, fmt.Errorf("the number of %d digits is too large", len(value))
+	if err != nil || n > most {
+		return 0, fmt.Errorf("the number of %d digits is too large (send at most %d, in units of %v)", len(value), most, h.Unit)
 	}
 	return n, nil
 }
