@@ -155,6 +155,7 @@ var (
 		"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time",
 		"llm": ours + "llm", "fallback": ours + "fallback", "policy": ours + "policy", "azure": ours + "providers/azure",
 		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline", "http": "net/http",
+		"grpc": "google.golang.org/grpc", "grpcdeadline": ours + "deadline/grpcdeadline",
 	}
 )
 
