@@ -26,7 +26,7 @@ const DefaultName = "X-Deadline-Ms"
 //
 // A Header is not changed by its methods and may be used by several goroutines.
 type Header struct {
-	Name string        // "" is DefaultName
+	Name string        // "" is DefaultName; not one that HTTP or gRPC write themselves, such as Host or grpc-timeout
 	Unit time.Duration // what the number counts; 0, and less, is a millisecond
 	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
 	// caller gives up. 0 is nothing. Get takes nothing off.
