@@ -157,6 +157,7 @@ var (
 		"llm": ours + "llm", "fallback": ours + "fallback", "policy": ours + "policy", "azure": ours + "providers/azure",
 		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline", "http": "net/http",
 		"signal": "os/signal", "syscall": "syscall", "punctual": strings.TrimSuffix(ours, "/"),
+		"grpc": "google.golang.org/grpc", "grpcdeadline": ours + "deadline/grpcdeadline",
 	}
 )
 
