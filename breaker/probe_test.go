@@ -2,6 +2,7 @@ package breaker_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,28 @@ func TestJitter(t *testing.T) {
 		}
 		if shortest > 280*s || longest < 320*s || len(seen) < 290 {
 			t.Errorf("%d lengths from %v to %v: no spread", len(seen), shortest, longest)
+		}
+	})
+}
+
+// TestOpenForEver: the longest openings are not the shortest ones, whatever the jitter.
+func TestOpenForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, openFor := range []time.Duration{24 * 365 * time.Hour, math.MaxInt64 / 2, math.MaxInt64} {
+			for _, script := range []string{"fff", "www"} {
+				for range 20 {
+					set := breaker.NewSet(&breaker.Options{OpenFor: openFor})
+					play(t, set, script)
+					least := 300 * 24 * time.Hour
+					if script == "www" {
+						least = 4 * s
+					}
+					if got := set.Wait(target); got < least {
+						t.Fatalf("open for %v after %s: it refuses for %v", openFor, script, got)
+					}
+				}
+			}
 		}
 	})
 }

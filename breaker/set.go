@@ -11,6 +11,7 @@ import (
 const (
 	defaultThreshold = 3
 	defaultOpenFor   = 300 * time.Second
+	longestOpenFor   = 10 * 365 * 24 * time.Hour // longer ones mean the same; with its jitter it does not overflow
 )
 
 // Options are the settings of a [Set]. The zero Options are the defaults.
@@ -63,7 +64,7 @@ func (s *Set) Adjust(threshold float64, openFor time.Duration) {
 	if openFor <= 0 {
 		openFor = defaultOpenFor
 	}
-	threshold = min(threshold, math.MaxInt32)
+	threshold, openFor = min(threshold, math.MaxInt32), min(openFor, longestOpenFor)
 	s.settings.Store(&settings{
 		threshold: thousandths(threshold), windowScore: thousandths(max(windowScore, threshold)), openFor: openFor,
 	})

@@ -240,11 +240,14 @@ func (l *loader) lookAlikes() {
 	}
 	for _, name := range slices.Compact(sorted(set)) {
 		ours := strings.HasPrefix(name, "LLM_") || strings.HasPrefix(name, "CIRCUIT_BREAKER_") || strings.HasPrefix(name, "AZURE_OPENAI_")
-		if slices.Contains(known, name) || !ours && nearest(name, known) == "" {
+		near := nearest(name, known)
+		if !ours && near != "" && distance(name, near) > 2 {
+			near = "" // PIP_DEFAULT_TIMEOUT is another's
+		}
+		if slices.Contains(known, name) || !ours && near == "" {
 			continue
 		}
 		at := place{variable: name}
-		near := nearest(name, known)
 		switch {
 		case near != "":
 			l.tree.warn(l.config, at, "", "no such variable is known", "did you mean "+near+"?")

@@ -270,6 +270,8 @@ func TestVariablesThatLookLikeOursAreWarnings(t *testing.T) {
 		"LLM_TRIAGE_TIMEOUT=3":                 "",
 		"LLM_EXECUTION_TIME_LIMIT_SECONDS=120": "",
 		"LLM_TRIAGE_TIMOUT=":                   "",
+		"PIP_DEFAULT_TIMEOUT=15":               "",
+		"LM_DEFAULT_TIMEOUT=15":                "LM_DEFAULT_TIMEOUT: no such variable is known; did you mean LLM_DEFAULT_TIMEOUT?",
 		"LLM_GATEWAY=https://gateway.example":  "",
 		"HOME=/home":                           "",
 		"PATH=/bin":                            "",

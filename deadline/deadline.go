@@ -64,7 +64,7 @@ func bounded(ctx context.Context) *execution {
 func With(ctx context.Context, total time.Duration, o *Options) (context.Context, context.CancelFunc) {
 	start := time.Now()
 	end := start.Add(total)
-	if own, ok := ctx.Deadline(); ok && own.Before(end) {
+	if own := ownEnd(ctx, start); !own.IsZero() && own.Before(end) {
 		end = own
 	}
 	return newExecution(ctx, start, end, o)
@@ -74,8 +74,18 @@ func With(ctx context.Context, total time.Duration, o *Options) (context.Context
 // context that came with a deadline, for example from the handler of a platform. If ctx has none, the result
 // has none either, and only o.Caps hold.
 func Limit(ctx context.Context, o *Options) (context.Context, context.CancelFunc) {
-	end, _ := ctx.Deadline()
-	return newExecution(ctx, time.Now(), end, o)
+	start := time.Now()
+	return newExecution(ctx, start, ownEnd(ctx, start), o)
+}
+
+// ownEnd is ctx's own deadline, zero if it has none. It is at now or later, and by the monotonic clock of now: that of a
+// platform is often one of the wall clock, which may be set while the work goes on.
+func ownEnd(ctx context.Context, now time.Time) time.Time {
+	own, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return now.Add(max(own.Sub(now), 0))
 }
 
 // newExecution starts an execution under ctx whose end, before the margin, is end; zero: it has none.

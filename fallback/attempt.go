@@ -28,8 +28,9 @@ type attempt struct {
 	lasting bool            // it has all that is left of the total, and that is less than an attempt may take
 	content bool            // something reached the caller: nothing may be sent again
 	refused bool            // an event came after a limit fell
-	inSink  bool
-	over    bool // its end was told
+	asking  bool            // the target runs
+	inSink  bool            // and what it has called is the caller's: his sink and observers
+	over    bool            // its end was told
 	sinkErr error
 }
 
@@ -83,10 +84,11 @@ func (a *attempt) count() {
 	a.slot.Tries++
 }
 
-// begin tells the observers and starts the clock.
+// begin tells the observers and starts the clock, when one of them panics, too: what ends the attempt then needs it.
 func (a *attempt) begin(now time.Time) {
 	c := a.call
 	a.ctx = c.ctx
+	defer func() { a.Init(a.ctx, now, a.limits, a.endBy(), c.sink != nil || a.watched) }()
 	if c.observer != nil && c.observer.AttemptStart != nil {
 		entry := a.entry()
 		entry.Start = now
@@ -94,12 +96,13 @@ func (a *attempt) begin(now time.Time) {
 			a.ctx = ctx
 		}
 	}
-	a.Init(a.ctx, now, a.limits, a.endBy(), c.sink != nil || a.watched)
 }
 
 // generate makes the one call of the target.
 func (a *attempt) generate(sink llm.Sink) (*llm.Response, error) {
+	a.asking = true
 	resp, err := a.member.generator.Generate(&a.Clock, a.call.req, sink)
+	a.asking = false
 	if a.inSink { // the target recovered a panic of the caller's sink, which is nobody's to recover
 		panic("fallback: target " + a.member.Name + " recovered a panic of the sink")
 	}
@@ -108,15 +111,20 @@ func (a *attempt) generate(sink llm.Sink) (*llm.Response, error) {
 
 // leave settles what an attempt has open, when a panic or runtime.Goexit passes through, too.
 func (a *attempt) leave() {
+	defer a.abandon() // when an observer panics in drop, too
+	if a.hedge != nil && a.call.pending != a.hedge {
+		a.hedge.drop()
+	}
+}
+
+// abandon ends an attempt that has no end of its own.
+func (a *attempt) abandon() {
 	if a.over {
 		return
 	}
-	if a.hedge != nil {
-		a.hedge.drop()
-	}
 	a.Stop()
 	weight := 1.0
-	if a.inSink || a.sinkErr != nil { // the caller's own panic says nothing of the target
+	if a.inSink || a.sinkErr != nil || !a.asking { // a panic of the caller's own code says nothing of the target
 		weight = policy.Neutral
 	}
 	a.settle(weight, false)
@@ -138,8 +146,8 @@ func (a *attempt) settle(weight float64, wire bool) {
 	a.permit.Settle(breaker.Outcome{Weight: weight, Wire: wire})
 }
 
-// endBy is when a stream must have ended: at the caller's deadline, which needs no timer of ours, or 10
-// minutes after the start of the call. A watched call ends with its total.
+// endBy is when a stream must have ended: at the caller's deadline, which needs no timer of ours, or at the end of
+// the call. A watched call ends with its total.
 func (a *attempt) endBy() time.Time {
 	c := a.call
 	switch {
@@ -148,7 +156,7 @@ func (a *attempt) endBy() time.Time {
 	case c.due != 0:
 		return time.Time{}
 	default:
-		return c.start.Add(streamEnd)
+		return c.start.Add(c.end())
 	}
 }
 
@@ -209,13 +217,13 @@ func (a *attempt) accept(e llm.Event) error {
 
 // deliver hands an event to the caller, on his goroutine.
 func (a *attempt) deliver(e llm.Event) error {
+	a.inSink = true
 	if !a.content {
 		a.content = true
 		if o := a.call.observer; o != nil && o.FirstContent != nil {
 			o.FirstContent(a.ctx)
 		}
 	}
-	a.inSink = true
 	err := a.call.sink(e)
 	a.inSink = false
 	a.sinkErr = err
@@ -330,7 +338,7 @@ func (a *attempt) finish(resp *llm.Response, failure *llm.Error) {
 	case failure != nil:
 		entry.Kind, entry.Bound, entry.Status = failure.Kind, failure.Bound, failure.Status
 		entry.RequestID, entry.NotSent = failure.RequestID, failure.NotSent
-		entry.Limit = fallenLimit(failure.Bound, a.limits)
+		entry.Limit = a.fallenLimit(failure.Bound)
 		entry.Model = cmp.Or(entry.Model, failure.Model)
 		failure.Target, failure.Model = a.member.Name, entry.Model
 		failure.Partial = nil
@@ -375,17 +383,17 @@ func (a *attempt) tell(entry llm.Attempt, err error) {
 }
 
 // fallenLimit is the length of the limit that ended an attempt; of the attempt itself if none of its own did.
-func fallenLimit(b llm.Bound, limits llm.Limits) time.Duration {
+func (a *attempt) fallenLimit(b llm.Bound) time.Duration {
 	switch b {
 	case llm.BoundConnect:
-		return limits.Connect
+		return a.limits.Connect
 	case llm.BoundFirstContent:
-		return limits.FirstContent
+		return a.limits.FirstContent
 	case llm.BoundIdle:
-		return limits.Idle
+		return a.limits.Idle
 	case llm.BoundEnd:
-		return streamEnd
+		return a.call.end()
 	default:
-		return limits.Attempt
+		return a.limits.Attempt
 	}
 }

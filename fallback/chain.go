@@ -25,6 +25,7 @@ type Chain struct {
 	configured bool          // emergency mode by the options
 	emergency  *atomic.Int32 // what SetEmergency said, shared with later chains: 0 nothing, 1 on, -1 off
 
+	handing sync.Mutex            // held while another takes over, and to close
 	running atomic.Int64          // calls under way, here and on chains before this one; below 0 once the chain was closed or replaced
 	next    atomic.Pointer[Chain] // the chain that replaced this one
 	drained chan struct{}         // closed when the chain was closed or replaced and no call is under way
@@ -40,6 +41,10 @@ const closedMark = math.MinInt64 / 2
 func New(targets []Target, o *Options) (*Chain, error) {
 	if o == nil {
 		o = &Options{}
+	}
+	if o.Prev != nil { // of two that take over at once the second is refused
+		o.Prev.handing.Lock()
+		defer o.Prev.handing.Unlock()
 	}
 	if err := check(targets, o); err != nil {
 		return nil, err
@@ -200,12 +205,14 @@ func (c *Chain) end() bool {
 // drain runs when the last call on an ended chain, and on those before it, is over.
 func (c *Chain) drain() {
 	c.once.Do(func() {
+		defer func() { // when a target panics, too
+			close(c.drained)
+			if next := c.next.Load(); next != nil {
+				next.leave()
+			}
+		}()
 		for _, s := range c.leaving {
 			_ = s.shut() // nobody is there to hear of it
-		}
-		close(c.drained)
-		if next := c.next.Load(); next != nil {
-			next.leave()
 		}
 	})
 }
@@ -214,7 +221,10 @@ func (c *Chain) drain() {
 // once. It returns what their Close returned, and the context's error if calls were still under way. A
 // second Close does nothing, nor does one of a chain that another has taken over from.
 func (c *Chain) Close(ctx context.Context) error {
-	if !c.end() {
+	c.handing.Lock()
+	first := c.end()
+	c.handing.Unlock()
+	if !first {
 		return nil
 	}
 	if ctx == nil {

@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 // caller's goroutine only.
 type hedge struct {
 	first, second *attempt
+	live          int // targets that share what is left when the second is asked: itself and those behind it
 	timer         *time.Timer
 	claim         atomic.Int32 // nobody, theFirst or theSecond
 
@@ -54,16 +56,16 @@ const (
 
 var errHedged = errors.New("fallback: another target was faster")
 
-// hedgeBudget earns a share of a hedge with every call. In thousandths of a hedge.
+// hedgeBudget earns a share of a hedge with every call. In millionths of a hedge.
 type hedgeBudget struct{ credit atomic.Int64 }
 
 const (
-	oneHedge   = 1000
+	oneHedge   = 1_000_000
 	mostHedges = 10 * oneHedge
 )
 
 func (b *hedgeBudget) earn(share float64) {
-	if credit := b.credit.Add(int64(share * oneHedge)); credit > mostHedges {
+	if credit := b.credit.Add(int64(math.Ceil(share * oneHedge))); credit > mostHedges {
 		b.credit.CompareAndSwap(credit, mostHedges)
 	}
 }
@@ -94,6 +96,7 @@ func (c *call) arm(a *attempt, left time.Duration) *hedge {
 	}
 	h := &hedge{
 		first: a, second: &attempt{call: c, slot: &c.slots[at], member: c.member(at)},
+		live:   policy.Live(c.slots, at, c.usable),
 		events: make(chan llm.Event), taken: make(chan error), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	h.timer = time.AfterFunc(after, func() { h.fire(budget) })
@@ -116,11 +119,27 @@ func (c *call) hedgeTarget(a *attempt, left time.Duration) int {
 
 // fire starts the second target, on a goroutine of its own, unless the first is done.
 func (h *hedge) fire(budget *hedgeBudget) {
-	if !h.start(budget) {
+	r := result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}}
+	defer h.finish(&r)
+	if h.start(budget) {
+		h.work(&r)
+	}
+}
+
+// finish ends the work of the second target. A panic of it, or of the caller's code, is kept for his goroutine.
+func (h *hedge) finish(r *result) {
+	if !h.running {
 		return
 	}
-	defer h.second.call.chain.leave()
-	h.work()
+	a := h.second
+	defer a.call.chain.leave()
+	r.panic, r.done = recover(), true
+	a.Stop()
+	r.took, r.callerErr = time.Since(a.Start()), a.call.ctx.Err()
+	h.mu.Lock()
+	h.result = *r
+	h.mu.Unlock()
+	close(h.done)
 }
 
 func (h *hedge) start(budget *hedgeBudget) bool {
@@ -145,7 +164,7 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	now := time.Now()
 	left, bound := c.left(now.Sub(c.start))
 	limits := policy.Shorten(c.limits, a.member.Limits)
-	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, 1)
+	limits.Attempt = policy.Share(left, limits.Attempt, c.minimum, h.live)
 	a.set(limits, left, bound)
 	a.begin(now)
 	return true
@@ -158,23 +177,16 @@ func (a *attempt) fit() bool {
 	return d <= 0 && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
 }
 
-// work asks the second target. A panic of it is kept for the caller's goroutine.
-func (h *hedge) work() {
-	a, r := h.second, result{err: &llm.Error{Kind: llm.ErrUnknown, Code: "panicked"}, failed: true}
-	defer func() {
-		r.panic, r.done = recover(), true
-		a.Stop()
-		r.took, r.callerErr = time.Since(a.Start()), a.call.ctx.Err()
-		h.mu.Lock()
-		h.result = r
-		h.mu.Unlock()
-		close(h.done)
-	}()
+// work asks the second target.
+func (h *hedge) work(r *result) {
+	a := h.second
 	sink := a.sink()
 	if a.call.sink != nil {
 		sink = h.accept
 	}
+	a.asking, r.failed = true, true
 	r.resp, r.err = a.member.generator.Generate(&a.Clock, a.call.req, sink)
+	a.asking = false
 	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
 	if e, ok := errors.AsType[*llm.Error](r.err); ok && e != nil && r.failed { // others must not wait for this call to end
 		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e)
@@ -224,7 +236,9 @@ func (h *hedge) claimFirst() bool {
 	if !h.claim.CompareAndSwap(nobody, theFirst) {
 		return h.claim.Load() == theFirst
 	}
+	h.first.inSink = true // of the observers that hear of the drop
 	h.drop()
+	h.first.inSink = false
 	return true
 }
 
@@ -235,6 +249,7 @@ func (h *hedge) resolve(resp *llm.Response, err error) (*attempt, *llm.Response,
 		return a, resp, a.endNow(resp, err)
 	}
 	if h.claim.Load() == theSecond {
+		a.Stop() // Abort leaves its timer, which holds on to the whole call
 		a.lose(resp, time.Since(a.Start()))
 		return h.await()
 	}

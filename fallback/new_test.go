@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -88,13 +89,38 @@ func TestNewNamesTheFieldOfAPlan(t *testing.T) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for name, bad := range map[string]fallback.Target{
-		"targets[0].weight": {Name: "a", Generator: target("a").Generator, Weight: -1},
-		"targets[0].limits": {Name: "a", Generator: target("a").Generator, Limits: llm.Limits{Attempt: -1}},
+	for _, tt := range []struct {
+		field string
+		bad   fallback.Target
+	}{
+		{"targets[0].weight", fallback.Target{Weight: -1}},
+		{"targets[0].weight", fallback.Target{Weight: math.MaxInt32 + 1}},
+		{"targets[0].limits", fallback.Target{Limits: llm.Limits{Attempt: -1}}},
 	} {
-		_, err := fallback.NewClient([]fallback.Target{bad}, nil)
-		if f := (&llm.FieldError{}); !errors.As(err, &f) || f.Field != name {
-			t.Errorf("%s: %v", name, err)
+		tt.bad.Name, tt.bad.Generator = "a", target("a").Generator
+		_, err := fallback.NewClient([]fallback.Target{tt.bad}, nil)
+		if f := (&llm.FieldError{}); !errors.As(err, &f) || f.Field != tt.field {
+			t.Errorf("%s: %v", tt.field, err)
 		}
+	}
+}
+
+// TestTheHeaviestPool: weights are drawn as large as they may be.
+func TestTheHeaviestPool(t *testing.T) {
+	t.Parallel()
+	a, b := target("a"), target("b")
+	a.Pool, b.Pool, a.Weight, b.Weight = "p", "p", math.MaxInt32, math.MaxInt32
+	c, first := chain(t, a, b), map[string]int{}
+	for i := range 100 {
+		req := triage()
+		req.Session = fmt.Sprint(i)
+		resp, err := c.Generate(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first[resp.Target]++
+	}
+	if first["a"] < 25 || first["b"] < 25 {
+		t.Errorf("equal weights drew %v", first)
 	}
 }

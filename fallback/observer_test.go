@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -81,4 +82,65 @@ func TestAnErrorIsNotChangedAfterAnObserverHasIt(t *testing.T) {
 	}
 	<-logged
 	<-logged
+}
+
+// TestAPanicOfTheCallersOwnCode reaches him, says nothing of the target, and leaves nothing behind.
+func TestAPanicOfTheCallersOwnCode(t *testing.T) {
+	t.Parallel()
+	mine := func() { panic("mine") }
+	ownCode := map[string]struct {
+		observer llm.Observer
+		accept   func(*llm.Response) error
+	}{
+		"AttemptStart": {observer: llm.Observer{AttemptStart: func(context.Context, *llm.Attempt) context.Context { mine(); return nil }}},
+		"FirstContent": {observer: llm.Observer{FirstContent: func(context.Context) { mine() }}},
+		"AttemptEnd":   {observer: llm.Observer{AttemptEnd: func(context.Context, *llm.Attempt, error) { mine() }}},
+		"Accept":       {accept: func(*llm.Response) error { mine(); return nil }},
+		"AttemptStart of a second": {observer: llm.Observer{AttemptStart: func(_ context.Context, a *llm.Attempt) context.Context {
+			if a.Target == "b" {
+				mine()
+			}
+			return nil
+		}}},
+		"AttemptEnd of a second that is dropped": {observer: llm.Observer{AttemptEnd: func(_ context.Context, a *llm.Attempt, _ error) {
+			if a.Target == "b" {
+				mine()
+			}
+		}}},
+	}
+	late, hang := llmtest.Text("late").After(8*s), llmtest.Hang()
+	for name, own := range ownCode {
+		for how, first := range map[string]llmtest.Step{"the first answers": llmtest.Text("first"), "late": late, "never": hang} {
+			for _, stream := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, stream %v", name, how, stream), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						c := planned(t, hedged(), target("a", first), target("b", llmtest.Text("second").After(6*s)))
+						req := triage()
+						req.Accept = own.accept
+						var sink llm.Sink
+						if stream {
+							sink = func(llm.Event) error { return nil }
+						}
+						func() {
+							defer func() {
+								if p := recover(); p != nil && p != "mine" {
+									t.Errorf("recovered %v", p)
+								}
+							}()
+							_, _ = c.Generate(llm.WithObserver(t.Context(), &own.observer), req, sink)
+						}()
+						if err := c.Close(t.Context()); err != nil {
+							t.Error(err)
+						}
+						for _, st := range c.Status() {
+							if st.InFlight != 0 || st.Score >= 1 || st.Tokens < 90 {
+								t.Errorf("%+v", st)
+							}
+						}
+					})
+				})
+			}
+		}
+	}
 }

@@ -108,15 +108,15 @@ func (c *call) draw() {
 func (c *call) poolOf(slot int) string { return c.chain.members[c.slots[slot].Target].Pool }
 
 func (c *call) shuffle(slots []policy.Slot) {
-	draw := rand.IntN
+	draw := rand.Int64N
 	if c.req.Session != "" {
 		h := fnv.New64a() // the same in every process: a session finds its cached prefix again
 		_, _ = io.WriteString(h, c.req.Session)
-		draw = rand.New(rand.NewPCG(h.Sum64(), 0)).IntN
+		draw = rand.New(rand.NewPCG(h.Sum64(), 0)).Int64N
 	}
-	weight := func(s policy.Slot) int { return max(c.chain.members[s.Target].Weight, 1) }
+	weight := func(s policy.Slot) int64 { return max(int64(c.chain.members[s.Target].Weight), 1) }
 	for len(slots) > 1 {
-		sum := 0
+		sum := int64(0)
 		for _, s := range slots {
 			sum += weight(s)
 		}

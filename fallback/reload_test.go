@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -244,6 +245,67 @@ func TestEmergencyOverReloads(t *testing.T) {
 		}
 		if c = next(c, true); !retries(c) {
 			t.Error("no retries after a reload, though SetEmergency had taken it back")
+		}
+	})
+}
+
+// TestOneChainTakesOver: of several that want to at once, and of a Close at the same time, one succeeds.
+func TestOneChainTakesOver(t *testing.T) {
+	t.Parallel()
+	for i := range 300 {
+		var closed atomic.Int32
+		prev := planned(t, exact(), closer("a", "1", &closed, llmtest.Text("ok")))
+		var chains [3]*fallback.Chain
+		var all sync.WaitGroup
+		for n := range chains {
+			all.Go(func() {
+				chains[n], _ = fallback.New([]fallback.Target{target("b", llmtest.Text("ok"))}, &fallback.Options{Prev: prev})
+			})
+		}
+		if i%2 == 0 {
+			all.Go(func() { _ = prev.Close(context.Background()) })
+		}
+		all.Wait()
+		took := 0
+		for _, c := range chains {
+			if c == nil {
+				continue
+			}
+			took++
+			ctx, cancel := context.WithTimeout(t.Context(), 10*s)
+			if err := c.Close(ctx); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			cancel()
+		}
+		if took > 1 || i%2 != 0 && took == 0 || closed.Load() != 1 {
+			t.Fatalf("%d chains took over, what left was closed %d times", took, closed.Load())
+		}
+	}
+}
+
+// TestATargetThatPanicsWhenItIsClosed: the chain that took over without it goes on, and can be closed.
+func TestATargetThatPanicsWhenItIsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bad := target("a", llmtest.Text("ok").After(5*s))
+		bad.Close = func() error { panic("theirs") }
+		prev := chain(t, bad)
+		done := make(chan any)
+		go func() {
+			defer func() { done <- recover() }()
+			ask(t.Context(), prev, triage())
+		}()
+		synctest.Wait()
+		next := opened(t, &fallback.Options{Prev: prev}, target("b", llmtest.Text("ok")))
+		if p := <-done; p != "theirs" {
+			t.Errorf("recovered %v", p)
+		}
+		want(t, "a call", ask(t.Context(), next, triage()), outcome{text: "ok", trail: "b:answered@0s"})
+		ctx, cancel := context.WithTimeout(t.Context(), s)
+		defer cancel()
+		if err := next.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
 		}
 	})
 }

@@ -225,3 +225,56 @@ func TestAStreamWaitsForItsFirstContentOverAllTargets(t *testing.T) {
 		})
 	})
 }
+
+// TestEveryStreamHasAnEnd: whenever its attempt begins, a target that drips for ever is not listened to for ever,
+// and it is not told of an end that is past.
+func TestEveryStreamHasAnEnd(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		limits llm.Limits
+		first  llmtest.Step
+		end    time.Duration
+	}{
+		{"at once", llm.Limits{}, fail(llm.ErrUnavailable), 10 * time.Minute},
+		{"late", llm.Limits{Attempt: 4 * time.Minute}, fail(llm.ErrUnavailable).After(3 * time.Minute), 10 * time.Minute},
+		{"at the tenth minute", llm.Limits{Attempt: 10 * time.Minute}, llmtest.Hang(), 20 * time.Minute},
+		{"after it", llm.Limits{Attempt: 15 * time.Minute}, fail(llm.ErrUnavailable).After(11 * time.Minute), 30 * time.Minute},
+		{"after an hour", llm.Limits{Attempt: time.Hour}, llmtest.Hang(), 2 * time.Hour},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				drip := llm.GeneratorFunc(func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+					if end, ok := ctx.Deadline(); !ok || !end.After(time.Now()) {
+						t.Errorf("the target is told %v, %v", time.Until(end), ok)
+					}
+					for range 3000 {
+						select {
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						case <-time.After(9 * s):
+						}
+						if err := sink(llm.Event{Kind: llm.EventText, Delta: "x"}); err != nil {
+							return nil, err
+						}
+					}
+					t.Error("it was listened to for ever")
+					return nil, nil //nolint:nilnil // the test has failed
+				})
+				req := triage()
+				req.Limits = tt.limits
+				start := time.Now()
+				_, err := chain(t, target("a", tt.first), named("b", drip)).Generate(t.Context(), req, func(llm.Event) error { return nil })
+				e, ok := errors.AsType[*llm.Error](err)
+				if !ok || e.Kind != llm.ErrTimeout || e.Bound != llm.BoundEnd || time.Since(start) != tt.end {
+					t.Fatalf("%v after %v, want the end after %v", err, time.Since(start), tt.end)
+				}
+				if got := e.Attempts[len(e.Attempts)-1].Limit; got != tt.end {
+					t.Errorf("the trail has the limit %v, want %v", got, tt.end)
+				}
+			})
+		})
+	}
+}

@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -87,6 +88,8 @@ func checkTarget(path string, t *Target, names []string, prev *Chain) error {
 		return llm.Invalid(path+".generator", "is nil", "set it to a provider, such as one of azure.New")
 	case t.Weight < 0:
 		return llm.Invalid(path+".weight", "is negative", "give a positive weight, or 0 for 1")
+	case t.Weight > math.MaxInt32: // their sum does not overflow
+		return llm.Invalid(path+".weight", "is above 2147483647", "only the ratio within a pool counts: give smaller ones")
 	}
 	return checkLimits(path+".limits", t.Limits)
 }

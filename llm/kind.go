@@ -97,7 +97,8 @@ const (
 	BoundExecution Bound = "execution"
 	// BoundTotal is Limits.Total: the whole call over all targets.
 	BoundTotal Bound = "total"
-	// BoundEnd is the end of a stream that no deadline bounds: 10 minutes after the start of the call.
+	// BoundEnd is the end of a stream that no deadline bounds: 10 minutes after the start of the call, or
+	// Limits.Total where that is longer.
 	BoundEnd Bound = "end"
 	// BoundAttempt is Limits.Attempt: one try on one target.
 	BoundAttempt Bound = "attempt"

@@ -46,7 +46,7 @@ type Request struct {
 // number of targets (two at the least, three at the most).
 //
 // Once the content of a stream flows, only Idle and the caller's deadline hold; without a deadline a stream
-// ends after 10 minutes ([BoundEnd]).
+// ends after 10 minutes, or after Total where that is longer ([BoundEnd]).
 type Limits struct {
 	Attempt      time.Duration // of one attempt, streams until their first content
 	Connect      time.Duration // of connecting, TLS included, over HTTP; 0: the transport's own, 10 s each

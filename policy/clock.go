@@ -128,10 +128,11 @@ func (c *Clock) next(last int64) time.Duration {
 
 // fallen is the state for the limit that has fallen by now, waiting if none has. The sink does not run.
 func (c *Clock) fallen(last int64, elapsed time.Duration) uint32 {
+	connectBy := c.connectBy() // once: the connection may come at any time
 	switch {
 	case c.end > 0 && elapsed >= c.end:
 		return expiredEnd
-	case c.connectBy() > 0 && elapsed >= c.connectBy():
+	case connectBy > 0 && elapsed >= connectBy:
 		return expiredConnect
 	case last == 0 && c.first > 0 && elapsed >= c.first:
 		return expiredFirst
@@ -158,7 +159,10 @@ func (c *Clock) fire() {
 			to = sinkLate
 		case to == waiting:
 			c.arm(last, elapsed)
-			return
+			if c.last.Load() == last {
+				return
+			}
+			continue // content came meanwhile: Leave may have armed the timer before this did
 		}
 		if !c.state.CompareAndSwap(state, to) {
 			continue

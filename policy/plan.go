@@ -46,7 +46,10 @@ type Plan struct {
 // NoRetries as MaxRetries asks each target once.
 const NoRetries = -1
 
-const defaultRetries = 3
+const (
+	defaultRetries = 3
+	mostRetries    = 1_000_000 // more, math.MaxInt above all, mean the same: no call comes that far
+)
 
 // Retries is how often one target may be asked again.
 func (p Plan) Retries() int {
@@ -56,7 +59,7 @@ func (p Plan) Retries() int {
 	case p.MaxRetries < 0:
 		return 0
 	default:
-		return p.MaxRetries
+		return min(p.MaxRetries, mostRetries)
 	}
 }
 

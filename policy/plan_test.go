@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestPlanKeepsTheNamedLimits(t *testing.T) {
 
 func TestPlanRetries(t *testing.T) {
 	t.Parallel()
-	for max, want := range map[int]int{0: 3, policy.NoRetries: 0, -5: 0, 1: 1, 12: 12} {
+	for max, want := range map[int]int{0: 3, policy.NoRetries: 0, -5: 0, 1: 1, 12: 12, 1_000_000: 1_000_000, math.MaxInt: 1_000_000} {
 		if got := (policy.Plan{MaxRetries: max}).Retries(); got != want {
 			t.Errorf("MaxRetries %d is %d retries, want %d", max, got, want)
 		}
@@ -147,6 +148,7 @@ func TestEffective(t *testing.T) {
 		{"a deadline beyond the total", attempt(30 * s), 2, 600 * s, policy.Effective{Total: 60 * s, Tries: 8, FirstShare: 30 * s, HangCost: 30 * s}},
 		{"a deadline for two of three", attempt(60 * s), 3, 5 * s, policy.Effective{Total: 5 * s, Tries: 12, FirstShare: 5 * s / 3, HangCost: 5 * s / 3}},
 		{"without retries", with(attempt(30*s), func(p *policy.Plan) { p.MaxRetries = policy.NoRetries }), 3, 0, policy.Effective{Total: 90 * s, Tries: 3, FirstShare: 30 * s, HangCost: 30 * s}},
+		{"with retries without end", with(attempt(30*s), func(p *policy.Plan) { p.MaxRetries = math.MaxInt }), 3, 0, policy.Effective{Total: 90 * s, Tries: 3_000_003, FirstShare: 30 * s, HangCost: 30 * s}},
 		{"with a limit of tries", with(attempt(30*s), func(p *policy.Plan) { p.Limits.Tries = 5 }), 3, 0, policy.Effective{Total: 90 * s, Tries: 5, FirstShare: 30 * s, HangCost: 30 * s}},
 		{"with more tries than there are", with(attempt(30*s), func(p *policy.Plan) { p.Limits.Tries = 50 }), 2, 0, policy.Effective{Total: 60 * s, Tries: 8, FirstShare: 30 * s, HangCost: 30 * s}},
 		{"with a first content limit", with(attempt(30*s), func(p *policy.Plan) { p.Limits.FirstContent = 8 * s }), 2, 0, policy.Effective{Total: 60 * s, Tries: 8, FirstShare: 30 * s, HangCost: 8 * s}},

@@ -112,7 +112,7 @@ func (a *app) runChild(ctx context.Context, command, vars []string) error {
 	close(ended)
 	passing.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &statusError{childStatus(exit), ""}
+		return &statusError{status: childStatus(exit), text: ""}
 	}
 	return err
 }
