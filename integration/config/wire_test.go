@@ -264,6 +264,10 @@ func TestWrongNetworkSettingsAreToldAtTheirPlace(t *testing.T) {
 	write(t, filepath.Join(folder, "client-key.pem"), string(key))
 	write(t, filepath.Join(folder, "other-key.pem"), string(other))
 	write(t, filepath.Join(folder, "text.pem"), "no PEM at all")
+	write(t, file, "targets: [{name: a, provider: vertex, project: p, model: gemini-2.5-flash, engine: vertexai, proxy: direct}]\n")
+	if _, err := generate(t, file, hello()); err == nil || !strings.Contains(err.Error(), "targets.a.engine: takes neither proxy nor tls") {
+		t.Errorf("the engine vertexai with a proxy: %v", err)
+	}
 	for extra, want := range map[string]string{
 		`proxy: "user:canary-of-a-proxy@host"`:                                     "llm.yaml:6:12: targets.a.proxy: is no address of a proxy",
 		`tls: {ca: "file:text.pem"}`:                                               "llm.yaml:6:15: targets.a.tls.ca: holds no certificate",
