@@ -13,7 +13,7 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 	now := a.Start().Add(a.took)
 	c.remember(err, now)
 	rule := policy.RuleFor(err.Kind, a.content, c.plan.Plan)
-	c.cool(a.member, rule, err)
+	c.cool(a.member, rule, err, now)
 	s := a.slot
 	for i := range c.slots {
 		c.slots[i].Refused = false
@@ -37,7 +37,7 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 	wait := c.plan.Backoff.Delay(int(s.Tries), s.Waited, err.RetryAfter, nil)
 	s.Waited, s.ReadyAt = wait, now.Sub(c.start)+wait
 	if left, _ := c.left(now.Sub(c.start)); err.RetryAfter > 0 && (wait > longestWait || wait > left) {
-		a.member.own.Set(err.RetryAfter, err.Kind)
+		a.member.own.Set(err.RetryAfter-time.Since(now), err.Kind)
 	}
 	return ""
 }
@@ -60,15 +60,17 @@ func (c *call) remember(err *llm.Error, now time.Time) {
 	c.failure = err
 }
 
-// cool leaves the target, or those that share its quota, alone for a while.
-func (c *call) cool(m *member, rule policy.Rule, err *llm.Error) {
+// cool leaves the target, or those that share its quota, alone for a while from when it failed: of a second target
+// that failed before the first one the call hears late.
+func (c *call) cool(m *member, rule policy.Rule, err *llm.Error, failed time.Time) {
+	late := time.Since(failed)
 	switch {
 	case err.Kind == llm.ErrQuotaExceeded:
-		m.group.Set(max(rule.Cool, err.RetryAfter), err.Kind)
+		m.group.Set(max(rule.Cool, err.RetryAfter)-late, err.Kind)
 	case err.Kind == llm.ErrRateLimited && err.RetryAfter > 0:
-		m.group.Set(err.RetryAfter, err.Kind)
+		m.group.Set(err.RetryAfter-late, err.Kind)
 	case rule.Cool > 0:
-		m.own.Set(rule.Cool, err.Kind)
+		m.own.Set(rule.Cool-late, err.Kind)
 	}
 }
 
