@@ -157,6 +157,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		return nil, nil, nil
 	case sleep > 0:
 		c.sleep(c.spread(at, sleep, elapsed, left))
+		c.clearRefused() // a probe that was out may have been answered meanwhile
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}

@@ -15,9 +15,7 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 	rule := policy.RuleFor(err.Kind, a.content, c.plan.Plan)
 	c.cool(a.member, rule, err, now)
 	s := a.slot
-	for i := range c.slots {
-		c.slots[i].Refused = false
-	}
+	c.clearRefused()
 	if stop := s.Failed(err.Kind, rule, 1+c.plan.Retries(), !c.chain.inEmergency(), policy.Again(err)); stop != "" {
 		c.stop = stop
 	}
@@ -40,6 +38,13 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 		a.member.own.Set(err.RetryAfter-time.Since(now), err.Kind)
 	}
 	return ""
+}
+
+// clearRefused lets the breakers that said no be asked again.
+func (c *call) clearRefused() {
+	for i := range c.slots {
+		c.slots[i].Refused = false
+	}
 }
 
 // remember keeps the failure that the call ends with: the last one, but a target that can never work does not
