@@ -526,3 +526,26 @@ func TestABreakerIsAskedAgainAfterASleep(t *testing.T) {
 		})
 	}
 }
+
+// TestTheTargetOfACallThatIsCanceled is the one that failed last, wherever the cancel falls.
+func TestTheTargetOfACallThatIsCanceled(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]string{0: "", s / 2: "a", 3 * s / 2: "a", 3 * s: "a", 10 * s: "a"} { // under way, in a sleep, …
+		synctest.Test(t, func(t *testing.T) {
+			c := planned(t, exact(), target("a", fail(llm.ErrUnavailable).After(s), fail(llm.ErrUnavailable), llmtest.Hang()))
+			ctx, cancel := context.WithCancel(t.Context())
+			if after == 0 {
+				cancel()
+			}
+			time.AfterFunc(after, cancel)
+			_, err := c.Generate(ctx, triage(), nil)
+			e, ok := errors.AsType[*llm.Error](err)
+			if !ok || e.Kind != llm.ErrCanceled {
+				t.Fatalf("after %v: %v", after, err)
+			}
+			if e.Target != want || want != "" && e.Model.Model != "model-"+want {
+				t.Errorf("after %v: the target %q, the model %v, want %q: %v", after, e.Target, e.Model, want, err)
+			}
+		})
+	}
+}

@@ -163,6 +163,9 @@ func (c *call) fail(stop llm.StopReason) (*llm.Response, error) {
 	}
 	e := *c.failure
 	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
+	if n := len(c.attempts); n > 0 && e.Target == "" { // the caller ended it between two attempts
+		e.Target, e.Model = c.attempts[n-1].Target, c.attempts[n-1].Model
+	}
 	if c.retry > 0 && (e.Kind.Transient() || len(c.attempts) == 0) { // after any other, a retry is of no use
 		e.RetryAfter = max(c.retry-time.Since(c.start), 0)
 	}
