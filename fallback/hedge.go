@@ -170,11 +170,11 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	return true
 }
 
-// fit reports whether a second target may still be asked: since the hedge was armed it may have been left alone,
-// and the execution may have come too near to its end.
+// fit reports whether a second target may still be asked: since the hedge was armed it may have been left alone, its
+// breaker may have opened, and the execution may have come too near to its end.
 func (a *attempt) fit() bool {
 	d, _ := a.member.cooled()
-	return d <= 0 && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
+	return d <= 0 && a.call.chain.breakers.Status(a.member.Name).State == breaker.Closed && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
 }
 
 // work asks the second target.

@@ -513,3 +513,30 @@ func TestASecondCoolsFromWhenItFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestAHedgeIsNoProbe: a breaker that opened after the hedge was armed, and waits for a probe by now, gets none from it.
+func TestAHedgeIsNoProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		set := breaker.NewSet(&breaker.Options{OnChange: func(c breaker.Change) {
+			if c.To == breaker.HalfOpen {
+				t.Error("the breaker was probed")
+			}
+		}})
+		plan := hedged()
+		plan.Hedge.After = 8 * s
+		second := target("b", llmtest.Text("second"))
+		c := opened(t, &fallback.Options{Breakers: set, Plans: policy.Plans{Default: plan}}, target("a", llmtest.Text("first").After(20*s)), second)
+		time.AfterFunc(s, func() {
+			for range 3 {
+				if p, err := set.Allow("b"); err == nil {
+					p.Settle(breaker.Outcome{Weight: 1, Wire: true}) // open for 5 s
+				}
+			}
+		})
+		want(t, "the call", ask(t.Context(), c, triage()), outcome{text: "first", trail: "a:answered@20s", took: 20 * s})
+		if asked(second) != 0 || status(t, c, "b").Tokens != 100 {
+			t.Errorf("%+v", status(t, c, "b"))
+		}
+	})
+}
