@@ -159,6 +159,7 @@ var (
 		"entra": ours + "providers/azure/entra", "bedrock": ours + "providers/bedrock", "vertex": ours + "providers/vertex",
 		"vertexai": ours + "providers/vertex/vertexai", "config": ours + "config",
 		"signal": "os/signal", "syscall": "syscall", "punctual": strings.TrimSuffix(ours, "/"),
+		"grpc": "google.golang.org/grpc", "grpcdeadline": ours + "deadline/grpcdeadline",
 	}
 )
 
