@@ -161,7 +161,7 @@ var importPaths = map[string]string{
 
 // given are what a fragment may use as if it stood in a program.
 const given = `ctx context.Context, client *punctual.Client, req *llm.Request, mux *http.ServeMux, w http.ResponseWriter,
-	endpoint string, hangUps chan os.Signal`
+	endpoint string, hangUps chan os.Signal, picture, document []byte`
 
 // TestFragmentsOfTheDocs: every other block of Go compiles inside a function.
 func TestFragmentsOfTheDocs(t *testing.T) {
