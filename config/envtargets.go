@@ -26,7 +26,6 @@ const noTarget = "no target: none of these is set: " + envAzureEndpoint + " | " 
 // order. Credentials that are not here are found by the adapters, as the vendors' own SDKs find them; so are
 // endpoints other than Azure's.
 func (l *loader) environmentTargets() {
-	before := len(l.report.problems)
 	if l.isSet(envAzureEndpoint) {
 		l.environmentTarget("azure", envAzureEndpoint,
 			setting{key: "endpoint", from: envAzureEndpoint, required: true}, setting{key: "deployment", from: envAzureDeployment, required: true},
@@ -46,7 +45,7 @@ func (l *loader) environmentTargets() {
 			setting{key: "model", from: envVertexModel, required: true}, setting{key: "project", from: envVertexProject, required: withProject, instead: " or " + envGeminiKey},
 			setting{key: "location", from: envVertexLocation}, setting{key: "api_key", from: key})
 	}
-	if len(l.config.Targets) == 0 && len(l.report.problems) == before {
+	if len(l.config.Targets) == 0 && !l.report.failed() { // another error may be the reason
 		at, next := place{}, "next: set them, or write targets: into a file"
 		if n := l.tree.root; n != nil {
 			at = place{src: n.at.src}

@@ -21,6 +21,8 @@ const (
 	maxBytes = 1 << 20
 	maxDepth = 32
 	maxNodes = 50_000
+	// The YAML library takes the square of the number of tokens in some files. A thousand targets are below this.
+	maxTokens = 40_000
 )
 
 // parse reads one file as a tree. It never panics; nil without a problem is a file without content.
@@ -36,6 +38,10 @@ func parse(src *source, text []byte, r *report) (root *node) {
 		return nil
 	}
 	tokens := lexer.Tokenize(string(text))
+	if len(tokens) > maxTokens {
+		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "", "next: is it the right file?")
+		return nil
+	}
 	if !shallow(src, tokens, r) {
 		return nil
 	}

@@ -189,7 +189,7 @@ func (h *hedge) work(r *result) {
 	a.asking = false
 	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
 	if e, ok := errors.AsType[*llm.Error](r.err); ok && e != nil && r.failed { // others must not wait for this call to end
-		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e)
+		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e, time.Now())
 	}
 	if a.call.sink != nil || r.err != nil {
 		return

@@ -492,3 +492,24 @@ func forgetful(name string, step llmtest.Step) fallback.Target {
 		return llmtest.New(step).Generate(ctx, req, sink)
 	}))
 }
+
+// TestASecondCoolsFromWhenItFailed: its wait does not begin anew when the first one has ended, too.
+func TestASecondCoolsFromWhenItFailed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []llm.Kind{llm.ErrRateLimited, llm.ErrUnavailable} {
+		for wait, until := range map[time.Duration]time.Duration{10 * s: 0, 600 * s: 606 * s} {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				b := target("b", llmtest.Fail(&llm.Error{Kind: kind, RetryAfter: wait}).After(s), llmtest.Text("ok"))
+				c := planned(t, hedged(), target("a", llmtest.Hang(), llmtest.Hang()), b)
+				o := ask(t.Context(), c, triage())
+				if answered := o.text == "ok"; answered != (wait == 10*s) {
+					t.Errorf("%s, a wait of %v: %v", string(kind), wait, o)
+				}
+				if got := status(t, c, "b").CooledUntil; until > 0 && got.Sub(start) != until || until == 0 && !got.IsZero() {
+					t.Errorf("%s, a wait of %v: left alone until %v, want %v", string(kind), wait, got.Sub(start), until)
+				}
+			})
+		}
+	}
+}
