@@ -150,7 +150,7 @@ var (
 	variables = map[string]string{
 		"ctx": "context.Context", "client": "*punctual.Client", "req": "*llm.Request",
 		"targets": "[]fallback.Target", "chain": "*fallback.Chain", "w": "http.ResponseWriter", "mux": "*http.ServeMux",
-		"hangUps": "chan os.Signal", "endpoint": "string",
+		"hangUps": "chan os.Signal", "endpoint": "string", "picture": "[]byte", "document": "[]byte",
 	}
 	imports = map[string]string{
 		"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time",
