@@ -41,7 +41,7 @@ func (a *app) runCheck(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	r := a.report(conf, client.Chain().Status(), a.configPath(c.String("c")), left)
+	r := a.report(conf, client.chain.Status(), a.configPath(c.String("c")), left)
 	if c.Bool("json") {
 		return a.checkJSON(ctx, c, r, client)
 	}

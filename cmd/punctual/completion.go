@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v3"
 
@@ -13,12 +14,16 @@ import (
 )
 
 // The scripts ask `punctual completion words` for what may stand at the last of the words typed so far. They are
-// ours because the library's know neither flags with one dash nor what may follow a flag.
+// ours because the library's know neither flags with one dash nor what may follow a flag. No word may reach a shell as
+// text of a program: compgen -W, for one, runs what stands in $( ).
 const (
 	bashCompletion = `# source <(punctual completion bash)
 _punctual() {
-  local IFS=$'\n'
-  COMPREPLY=($(compgen -W "$(punctual completion words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    if [[ $word == "${COMP_WORDS[COMP_CWORD]}"* ]]; then COMPREPLY+=("$word"); fi
+  done < <(punctual completion words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _punctual punctual
 `
@@ -101,7 +106,7 @@ func (a *app) words(root *cli.Command, typed []string) []string {
 func (a *app) values(before []string, current string) (words []string, ok bool) {
 	switch strings.TrimLeft(before[len(before)-1], "-") {
 	case "o":
-		return starting(current, operationNames(a.plansNear(before))), true
+		return starting(current, harmless(operationNames(a.plansNear(before)))), true
 	case "only":
 		head, last := "", current
 		if i := strings.LastIndexByte(current, ','); i >= 0 {
@@ -114,6 +119,16 @@ func (a *app) values(before []string, current string) (words []string, ok bool) 
 	default:
 		return nil, false
 	}
+}
+
+// harmless are the names that mean nothing else to a shell. A file may come from anybody, and the name of an operation
+// has nearly any sign in it.
+func harmless(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.ContainsFunc(name, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:/@+", r)
+		})
+	})
 }
 
 // plansNear is the configuration that the words mean, nil if there is none that can be read.

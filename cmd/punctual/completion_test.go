@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -80,5 +82,38 @@ printf '%s\n' "${COMPREPLY[@]}"
 	out, err := exec.CommandContext(t.Context(), bash, "--norc", "-c", script).CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "azure,vertex" {
 		t.Errorf("%v %q", err, out)
+	}
+}
+
+// TestCompletionRunsNothing: a file may come from anybody, and completing a word may not run what stands in it.
+func TestCompletionRunsNothing(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	for _, sign := range []string{"$(touch ran)", "`touch ran`", "${x:=ran}", "a;touch ran", "a b", "a>ran", "~", "*", "a'b", `a"b`, `a\\b`} {
+		t.Run(sign, func(t *testing.T) {
+			t.Parallel()
+			conf := file(t, fmt.Sprintf("plans: {%q: {attempt: 5s}, fine: {attempt: 5s}}\ntargets: [{name: a, provider: openai, model: m}]\n", sign))
+			_, words, _ := command(t.Context(), nil, "", "completion", "words", "generate", "-c", conf, "-o", "")
+			if !strings.Contains(words, "fine\n") || strings.Contains(words, sign) {
+				t.Errorf("offered %q", words)
+			}
+			// The script itself runs nothing either, whatever it is given.
+			script := bashCompletion + `
+punctual() { printf '%s\n' "$WORD"; }
+COMP_WORDS=(punctual generate -o "") COMP_CWORD=3
+_punctual
+printf '%s' "${COMPREPLY[0]}"
+`
+			c := exec.CommandContext(t.Context(), bash, "--norc", "-c", script)
+			c.Dir, c.Env = t.TempDir(), append(os.Environ(), "WORD="+sign)
+			out, err := c.CombinedOutput()
+			ran, _ := os.ReadDir(c.Dir)
+			if err != nil || string(out) != sign || len(ran) > 0 {
+				t.Errorf("%v %q, and made %v", err, out, ran)
+			}
+		})
 	}
 }

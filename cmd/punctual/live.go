@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/punctual-llm/punctual"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -26,7 +25,7 @@ type asked struct {
 }
 
 // askEach sends one short call to each target, all at once: each is asked alone, and once.
-func (a *app) askEach(ctx context.Context, client *punctual.Client, targets []string) []asked {
+func (a *app) askEach(ctx context.Context, client *opened, targets []string) []asked {
 	w := a.waiter()
 	ctx = llm.WithObserver(ctx, w.observer())
 	defer w.start()()
@@ -143,7 +142,7 @@ type (
 )
 
 // checkJSON prints the report as one object a line.
-func (a *app) checkJSON(ctx context.Context, c *cli.Command, r *report, client *punctual.Client) error {
+func (a *app) checkJSON(ctx context.Context, c *cli.Command, r *report, client *opened) error {
 	var lines []any
 	for i := range r.plans {
 		p := &r.plans[i]

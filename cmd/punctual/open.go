@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/punctual-llm/punctual"
 	"github.com/punctual-llm/punctual/config"
+	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -21,35 +23,74 @@ const errNoProvider = `no provider: there is no llm.yaml here, and none of these
   LLM_VERTEX_MODEL + GOOGLE_CLOUD_PROJECT
 next: punctual generate -demo "Hello"   (a simulated cloud, no key)`
 
-// configPath is the file that a command reads, "" for the environment alone.
+// configPath is the file that a command reads, "" for the environment alone. Whatever is there under the usual name is
+// meant: a directory, or a link that leads nowhere, is an error and not nothing.
 func (a *app) configPath(given string) string {
 	if given != "" {
 		return given
 	}
-	if isFile(defaultFile) {
+	if _, err := os.Lstat(defaultFile); err == nil {
 		return defaultFile
 	}
 	return ""
 }
 
-// open reads the configuration and opens a client over it. It sends nothing.
-func (a *app) open(ctx context.Context, given string) (*punctual.Client, *config.Config, error) {
+// opened is a client over a configuration.
+type opened struct {
+	*llm.Client
+	chain *fallback.Chain
+}
+
+// Close closes the targets. Calls have ended before, or are left behind: the program ends anyway.
+func (o *opened) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) //nolint:forbidigo // nobody bounds the end of a program but this
+	defer cancel()
+	return o.chain.Close(ctx)
+}
+
+// open reads the configuration, once, for a file that a shell makes, as in -c <(…), cannot be read again; and opens a
+// client over it. It sends nothing.
+func (a *app) open(ctx context.Context, given string) (*opened, *config.Config, error) {
 	path := a.configPath(given)
-	conf, err := config.Load(path)
+	conf, err := unlessInterrupted(ctx, func() (*config.Config, error) { return config.Load(path) })
 	if err != nil {
 		return nil, nil, configError(path, err)
 	}
-	client, err := punctual.Open(ctx, path, nil)
+	chain, err := conf.Build(ctx, punctual.Providers(), nil)
 	if err != nil {
 		return nil, nil, configError(path, err)
 	}
-	return client, conf, nil
+	return &opened{llm.NewClient(chain, nil), chain}, conf, nil
+}
+
+// unlessInterrupted is what f returns. When ctx ends first, f is left behind: reading a pipe or a terminal cannot be
+// interrupted, and the program ends with it.
+func unlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, &statusError{status: exitInterrupted, text: "interrupted"}
+	}
 }
 
 // configError shows every mistake with its line, and says at last that nothing was sent.
 func configError(path string, err error) error {
 	if path == "" && errors.Is(err, config.ErrNoTarget) {
 		return configf(errNoProvider)
+	}
+	if s, ok := errors.AsType[*statusError](err); ok {
+		return s
 	}
 	e, ok := errors.AsType[*config.Error](err)
 	if !ok {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,10 +44,10 @@ func (a *app) request(ctx context.Context, c *cli.Command, operations, targets [
 	if req.Route.Only, err = only(c.String("only"), targets); err != nil {
 		return nil, err
 	}
-	if req.Output, err = readSchema(c.String("schema")); err != nil {
+	if req.Output, err = readSchema(ctx, c.String("schema")); err != nil {
 		return nil, err
 	}
-	parts, err := readParts(c.StringSlice("file"))
+	parts, err := readParts(ctx, c.StringSlice("file"))
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +90,11 @@ func only(list string, known []string) ([]string, error) {
 }
 
 // readSchema reads the JSON schema that an answer has to keep, "" for none.
-func readSchema(file string) (*llm.Schema, error) {
+func readSchema(ctx context.Context, file string) (*llm.Schema, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := readFile("-schema", file)
+	data, err := readFile(ctx, "-schema", file)
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +121,10 @@ func schemaName(name string) string {
 }
 
 // readParts reads files as parts in front of the prompt: text as text, all else by its media type.
-func readParts(files []string) (llm.Parts, error) {
+func readParts(ctx context.Context, files []string) (llm.Parts, error) {
 	var parts llm.Parts
 	for _, file := range files {
-		data, err := readFile("-file", file)
+		data, err := readFile(ctx, "-file", file)
 		if err != nil {
 			return nil, err
 		}
@@ -163,14 +164,18 @@ func mediaTypeOf(name string, data []byte) string {
 	return t
 }
 
-func readFile(flag, file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, configf("%s %s: %s", flag, file, systemWords(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
+func readFile(ctx context.Context, flag, file string) ([]byte, error) {
+	data, err := unlessInterrupted(ctx, func() ([]byte, error) {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return io.ReadAll(io.LimitReader(f, maxFile+1))
+	})
+	switch s, interrupted := errors.AsType[*statusError](err); {
+	case interrupted:
+		return nil, s
 	case err != nil:
 		return nil, configf("%s %s: %s", flag, file, systemWords(err))
 	case len(data) > maxFile:
@@ -181,10 +186,12 @@ func readFile(flag, file string) ([]byte, error) {
 
 func (a *app) prompt(ctx context.Context, arg string) (string, error) {
 	if arg == "" || arg == "-" {
-		data, err := a.readInput(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return "", &statusError{status: exitInterrupted, text: "interrupted"}
+		data, err := unlessInterrupted(ctx, func() ([]byte, error) {
+			return io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
+		})
+		switch s, interrupted := errors.AsType[*statusError](err); {
+		case interrupted:
+			return "", s
 		case err != nil:
 			return "", fmt.Errorf("reading the prompt from standard input: %w", err)
 		case len(data) > maxPrompt:
@@ -199,24 +206,4 @@ func (a *app) prompt(ctx context.Context, arg string) (string, error) {
 		return "", usagef("the prompt is no UTF-8 text\nnext: convert it first, for example with iconv")
 	}
 	return arg, nil
-}
-
-// readInput reads standard input. A read cannot be interrupted, so it is left behind when ctx ends: the
-// program ends with it.
-func (a *app) readInput(ctx context.Context) ([]byte, error) {
-	type result struct {
-		data []byte
-		err  error
-	}
-	read := make(chan result, 1)
-	go func() {
-		data, err := io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
-		read <- result{data, err}
-	}()
-	select {
-	case r := <-read:
-		return r.data, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
