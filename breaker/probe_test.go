@@ -2,7 +2,9 @@ package breaker_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -311,5 +313,27 @@ func TestOpenErrorText(t *testing.T) {
 	}
 	if _, ok := errors.AsType[*breaker.OpenError](errors.Join(&breaker.OpenError{})); !ok {
 		t.Error("no *OpenError in the chain")
+	}
+}
+
+// TestManyNames: a new name costs the same however many there are. Not parallel: it looks at what is allocated.
+func TestManyNames(t *testing.T) {
+	set := breaker.NewSet(nil)
+	cost := func(names int) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range names {
+			p, err := set.Allow(fmt.Sprint(names, "-", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Settle(breaker.Outcome{})
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / uint64(names)
+	}
+	few := cost(100)
+	if many := cost(10_000); many > 3*few {
+		t.Errorf("%d bytes a name at first, %d among ten thousand", few, many)
 	}
 }

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -33,8 +32,7 @@ type Set struct {
 	settings atomic.Pointer[settings]
 	changes  changes
 
-	breakers atomic.Pointer[map[string]*breaker] // a map is never written to once it is here
-	adding   sync.Mutex                          // held to put another map there
+	breakers sync.Map // of *breaker by name
 }
 
 // NewSet returns a Set without state: every breaker is closed. A nil o means the defaults.
@@ -44,7 +42,6 @@ func NewSet(o *Options) *Set {
 	}
 	s := &Set{changes: changes{onChange: o.OnChange}}
 	s.Adjust(o.Threshold, o.OpenFor)
-	s.breakers.Store(&map[string]*breaker{})
 	return s
 }
 
@@ -114,31 +111,20 @@ func (s *Set) Status(name string) Status {
 // Forget drops the state of the named breaker: the next call finds it new and closed. OnChange hears nothing
 // of that, nor of the calls that are still out; they settle without effect.
 func (s *Set) Forget(name string) {
-	s.adding.Lock()
-	defer s.adding.Unlock()
-	b := s.find(name)
-	if b == nil {
-		return
+	if b, ok := s.breakers.LoadAndDelete(name); ok {
+		s.changes.mute(b.(*breaker))
 	}
-	next := maps.Clone(*s.breakers.Load())
-	delete(next, name)
-	s.breakers.Store(&next)
-	s.changes.mute(b)
 }
 
-func (s *Set) find(name string) *breaker { return (*s.breakers.Load())[name] }
+func (s *Set) find(name string) *breaker {
+	b, _ := s.breakers.Load(name)
+	found, _ := b.(*breaker)
+	return found
+}
 
 func (s *Set) add(name string) *breaker {
-	s.adding.Lock()
-	defer s.adding.Unlock()
-	if b := s.find(name); b != nil {
-		return b
-	}
-	b := newBreaker(s, name)
-	next := maps.Clone(*s.breakers.Load())
-	next[name] = b
-	s.breakers.Store(&next)
-	return b
+	b, _ := s.breakers.LoadOrStore(name, newBreaker(s, name))
+	return b.(*breaker)
 }
 
 // thousandths is a weight in the unit of all sums, so that six halves are three exactly; at least 1.

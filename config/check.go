@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -241,6 +242,7 @@ func (l *loader) warnTargets(f *File) {
 			continue
 		}
 		path := "targets." + t.Name
+		l.warnBareVariables(n, path)
 		if restricted && !used[t.Name] {
 			l.tree.warn(l.config, n.at, path, "no plan asks this target", "name it in a plan, or leave it out")
 		}
@@ -249,6 +251,20 @@ func (l *loader) warnTargets(f *File) {
 		}
 		if t.Pool != "" && pools[t.Pool] == 1 {
 			l.tree.warn(l.config, n.get("pool").at, path+".pool", "this target is alone in its pool", "give another target the same pool, or leave it out")
+		}
+	}
+}
+
+// bareVariable is how a shell or Kubernetes would write a variable.
+var bareVariable = regexp.MustCompile(`^\$(\([A-Z][A-Z0-9_]+\)|[A-Z][A-Z0-9_]+)$`)
+
+// warnBareVariables tells of $NAME, which is sent as it stands and refused by the provider. It may be a password, so
+// the text does not repeat it.
+func (l *loader) warnBareVariables(target *node, path string) {
+	for _, e := range target.entries {
+		if e.value.kind.scalar() && bareVariable.MatchString(e.value.written) {
+			p := path + "." + e.key
+			l.tree.warn(l.config, e.value.at, p, "a $ without { } is no variable, so the text is taken as it stands", `write "${NAME}" if a variable is meant`)
 		}
 	}
 }

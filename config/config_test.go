@@ -134,10 +134,13 @@ func TestABombOfAliasesIsAnError(t *testing.T) {
 func TestDeepAndLargeFilesAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"brackets":  strings.Repeat("[", 500_000),
-		"braces":    strings.Repeat("{a: ", 200_000),
-		"dashes":    strings.Repeat("- ", 400_000) + "a",
-		"questions": strings.Repeat("? ", 400_000) + "a",
+		"brackets":  strings.Repeat("[", 100_000),
+		"dashes":    strings.Repeat("- ", 15_000) + "a",
+		"questions": strings.Repeat("? ", 15_000) + "a",
+		"tags":      strings.Repeat("!a ", 10_000) + "a",
+		"colons":    strings.Repeat("a: ", 12_000),
+		"keys":      strings.Repeat("aa: 1\n", 20_000),
+		"items":     "a: [" + strings.Repeat("x, ", 100_000) + "]",
 		"levels":    levels(400),
 		"size":      "a: " + strings.Repeat("x", 2<<20),
 	} {

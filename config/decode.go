@@ -200,22 +200,11 @@ func (d *decoder) structure(path string, n *node, v reflect.Value) {
 			d.unknown(path, e, append(names(all), d.extra...))
 		}
 	}
-	if rest >= 0 && len(others) > 0 {
-		d.inline(path, n, others, v.Field(rest))
-	}
-}
-
-// inline keeps the keys that are not the struct's own, without looking at them.
-func (d *decoder) inline(path string, n *node, others []entry, v reflect.Value) {
-	m := make(map[string]any, len(others))
-	for _, e := range others {
-		m[e.key] = &node{kind: e.value.kind} // never the values: they may be secrets
-		if d.origin != nil {
+	if d.origin != nil {
+		for _, e := range others {
 			d.trace(join(path, e.key), e.value)
 		}
 	}
-	_ = n
-	v.Set(reflect.ValueOf(m))
 }
 
 // trace notes where values came from that are decoded later.
@@ -291,7 +280,7 @@ func (d *decoder) list(path string, n *node, v reflect.Value, f *field) {
 	s := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
 		p := fmt.Sprintf("%s[%d]", path, i)
-		d.value(itemPath(path, i, p, item), item, s.Index(i), f)
+		d.value(itemPath(path, p, item), item, s.Index(i), f)
 	}
 	v.Set(s)
 }

@@ -289,3 +289,29 @@ func TestVariablesThatLookLikeOursAreWarnings(t *testing.T) {
 		}
 	}
 }
+
+func TestAVariableWithoutBracesIsAWarning(t *testing.T) {
+	t.Parallel()
+	for value, warned := range map[string]bool{
+		"$AZURE_KEY": true, `"$AZURE_KEY"`: true, "$(AZURE_KEY)": true,
+		`"${AZURE_KEY}"`: false, `"$${AZURE_KEY}"`: false, "US$5": false, "$ecret": false, "$5": false, `"$"`: false,
+	} {
+		text := "\ntargets: [{name: only, provider: fake, api_key: " + value + "}]\n"
+		c, err := config.LoadWith("llm.yaml", &config.Options{Env: []string{"AZURE_KEY=k"}, ReadFile: disk([]byte(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if warned {
+			want = 1
+		}
+		if len(c.Warnings) != want {
+			t.Errorf("%s: %d warnings, want %d: %v", value, len(c.Warnings), want, c.Warnings)
+		}
+		for _, w := range c.Warnings {
+			if w.Path != "targets.only.api_key" || strings.Contains(w.String(), "AZURE") {
+				t.Errorf("%s: the warning has another path, or the value: %v", value, w)
+			}
+		}
+	}
+}

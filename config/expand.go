@@ -35,7 +35,7 @@ func (x *expander) all(path string, n *node, files bool) {
 	case listKind:
 		for i, item := range n.items {
 			name := fmt.Sprintf("%s[%d]", path, i)
-			x.all(itemPath(path, i, name, item), item, files || path == "targets")
+			x.all(itemPath(path, name, item), item, files || path == "targets")
 		}
 	case stringKind:
 		x.variables(path, n)
@@ -47,7 +47,7 @@ func (x *expander) all(path string, n *node, files bool) {
 }
 
 // itemPath is the path of an item of a list: targets go by their name.
-func itemPath(path string, _ int, numbered string, item *node) string {
+func itemPath(path, numbered string, item *node) string {
 	if path != "targets" {
 		return numbered
 	}

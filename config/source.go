@@ -60,22 +60,12 @@ type source struct {
 	shown map[int][]span
 }
 
-// signs are those of a line. They are kept, for a line may hold any number of words.
-func (s *source) signs(line int) []rune {
-	runes, ok := s.runes[line]
-	if !ok {
-		runes = []rune(s.lines[line-1])
-		s.runes[line] = runes
-	}
-	return runes
-}
-
 // span is a part of a line that may be shown, in characters from 0.
 type span struct{ from, to int }
 
 func newSource(name, dir string, order int, text string) *source {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return &source{name: name, dir: dir, order: order, lines: strings.Split(text, "\n"), runes: map[int][]rune{}, shown: map[int][]span{}}
+	return &source{name: name, dir: dir, order: order, lines: strings.Split(text, "\n"), shown: map[int][]span{}, runes: map[int][]rune{}}
 }
 
 // show marks text, which stands at line and col, as harmless. A text that does not stand there is not marked.
@@ -86,7 +76,11 @@ func (s *source) show(line, col int, text string) {
 	text, _, _ = strings.Cut(text, "\n")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	runes := s.signs(line)
+	runes, ok := s.runes[line]
+	if !ok {
+		runes = []rune(s.lines[line-1])
+		s.runes[line] = runes // lines may be long, and have many parts
+	}
 	from, to := col-1, col-1+utf8.RuneCountInString(text)
 	if to > len(runes) || string(runes[from:to]) != text {
 		return

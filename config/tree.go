@@ -22,8 +22,9 @@ import (
 const (
 	maxBytes = 1 << 20
 	maxDepth = 32
-	maxWords = 50_000 // and signs: the YAML library's time grows with the square of the keys of one map
 	maxNodes = 50_000
+	// The YAML library takes the square of the number of tokens in some files. A thousand targets are below this.
+	maxTokens = 40_000
 )
 
 // parse reads one file as a tree. It never panics; nil without a problem is a file without content.
@@ -42,8 +43,8 @@ func parse(src *source, text []byte, r *report) (root *node) {
 		return nil
 	}
 	tokens := lexer.Tokenize(string(text))
-	if len(tokens) > maxWords {
-		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d words and signs", maxWords), "", "next: is it the right file?")
+	if len(tokens) > maxTokens {
+		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "", "next: is it the right file?")
 		return nil
 	}
 	if !shallow(src, tokens, r) {
@@ -139,8 +140,30 @@ func syntax(src *source, err error, r *report) {
 			at.line, at.col = max(t.Position.Line, 1), max(t.Position.Column, 1)
 		}
 	}
+	if open, ok := openQuote(src, at); ok {
+		r.add(open, "", "a quote is not closed", "close it", "")
+		return
+	}
 	what, fix, note := explain(src, at, message)
 	r.add(at, "", what, fix, note)
+}
+
+// openQuote is the last double quote that opens above a place and that nobody closes. YAML reads on from it to the
+// opening quote of a later value, and finds the fault behind that, where nothing is wrong.
+func openQuote(src *source, at place) (place, bool) {
+	open, found := place{}, false
+	for i := range min(at.line-1, len(src.lines)) {
+		line, _, _ := strings.Cut(src.lines[i], " #")
+		last := strings.LastIndexByte(line, '"')
+		switch {
+		case strings.Count(line, `"`)%2 == 0:
+		case found:
+			found = false
+		case last > 0 && strings.ContainsRune(" [{,", rune(line[last-1])): // else it is a sign within a word
+			open, found = place{src: src, line: i + 1, col: utf8.RuneCountInString(line[:last]) + 1}, true
+		}
+	}
+	return open, found
 }
 
 // explain turns a message of the YAML library into what is wrong and what to write. Its own words are used only
@@ -161,6 +184,8 @@ func explain(src *source, at place, message string) (what, fix, note string) {
 		return "a quote is not closed", "close it", ""
 	case strings.Contains(message, "mapping value is not allowed"):
 		return "a second colon in one value", `put the value in quotes, or each key on a line of its own`, ""
+	case noColon.MatchString(line):
+		return "there is no colon behind the key", "write KEY: VALUE", ""
 	case noBlank.MatchString(line):
 		return "there is no blank behind the colon", "write KEY: VALUE", ""
 	case strings.Contains(message, "non-map value is specified"), strings.Contains(message, "value is not allowed in this context"):
@@ -171,6 +196,9 @@ func explain(src *source, at place, message string) (what, fix, note string) {
 		return "this is no YAML", "", "next: check indentation, colons, quotes and brackets here and on the line before"
 	}
 }
+
+// noColon is a key and one word, without a colon between them.
+var noColon = regexp.MustCompile(`^[ -]*[a-z_]+ +[^ :#]+ *(#.*)?$`)
 
 // noBlank is a key whose value stands right behind the colon.
 var noBlank = regexp.MustCompile(`^[ -]*[a-z_]+:[^ ]`)

@@ -50,9 +50,9 @@ func fakes() map[string]llm.Factory {
 			}
 			switch {
 			case s.Key == "" && s.Auth == "":
-				return llm.Endpoint{}, llm.Invalid("api_key", "is empty", "give the resource's key, or a source of tokens")
+				return llm.Endpoint{}, llm.Invalid("api_key", "is empty", "give the resource's key, or a source of tokens (in a file, auth: entra)")
 			case s.Key != "" && s.Auth != "":
-				return llm.Endpoint{}, llm.Invalid("api_key", "is set together with a source of tokens", "set one of the two")
+				return llm.Endpoint{}, llm.Invalid("api_key", "is set together with a source of tokens (in a file, auth)", "set one of the two")
 			}
 			return endpoint(s.Deployment), nil
 		},

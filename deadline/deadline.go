@@ -58,7 +58,8 @@ func bounded(ctx context.Context) *execution {
 // An execution inside another one can only be shorter: the end, the moment from which [Check] fails and the
 // moment of [Warned] are never later than those outside, and the caps outside hold when o has none.
 // A context from context.WithoutCancel is inside nothing: work that must go on after the end, such as a last
-// flush, gets a With of its own there.
+// flush, gets a With of its own there, directly on it. Without one the look-ups still find the old execution, and so
+// does a With further in, as long as a deadline set in between is not later than its end.
 //
 // o may be nil. With does not validate it: lengths below zero count as zero. See [Options.Validate].
 func With(ctx context.Context, total time.Duration, o *Options) (context.Context, context.CancelFunc) {

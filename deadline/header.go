@@ -26,7 +26,7 @@ const DefaultName = "X-Deadline-Ms"
 //
 // A Header is not changed by its methods and may be used by several goroutines.
 type Header struct {
-	Name string        // "" is DefaultName
+	Name string        // "" is DefaultName; not one that HTTP or gRPC write themselves, such as Host or grpc-timeout
 	Unit time.Duration // what the number counts; 0, and less, is a millisecond
 	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
 	// caller gives up. 0 is nothing. Get takes nothing off.
@@ -104,7 +104,7 @@ func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) 
 	}
 	for _, other := range values[1:] {
 		if err == nil && other != values[0] {
-			err = errors.New("stands there more than once, with different values")
+			err = errors.New("stands there more than once, with different values (send one)")
 		}
 	}
 	if err != nil {
@@ -133,11 +133,12 @@ func (h *Header) values(from http.Header) []string {
 // parse reads a number of units that a duration can hold.
 func (h *Header) parse(value string) (int64, error) {
 	if value == "" || strings.Trim(value, "0123456789") != "" {
-		return 0, fmt.Errorf("want digits only, got %d bytes that are something else", len(value))
+		return 0, fmt.Errorf("want digits only, got %d bytes that are something else (send a whole number, in units of %v)", len(value), h.Unit)
 	}
+	most := math.MaxInt64 / int64(h.Unit)
 	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(h.Unit) {
-		return 0, fmt.Errorf("the number of %d digits is too large", len(value))
+	if err != nil || n > most {
+		return 0, fmt.Errorf("the number of %d digits is too large (send at most %d, in units of %v)", len(value), most, h.Unit)
 	}
 	return n, nil
 }

@@ -1,6 +1,7 @@
 package deadline
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,7 +33,7 @@ type Options struct {
 
 // Validate reports the first setting that makes no sense for an execution of that total, by the name of its
 // field. The total has to be between 1 s and 15 min, Margin between 0 and 30 s and below the total,
-// FailFast and Warn at least 0 and below what the margin leaves of it, and every cap at least 0 and below the total.
+// FailFast and Warn at least 0 and below what the margin leaves of it, and every cap named, at least 0 and below the total.
 // o may be nil; then only the total is judged.
 //
 // [FromEnv] validates by itself. With and Limit do not, since the time that a caller gives may be short
@@ -68,6 +69,9 @@ func (o *Options) validate(total time.Duration) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Caps)) {
+		if name == "" {
+			return errors.New(`Options.Caps[""]: a step has a name (give one, it is in its errors)`)
+		}
 		if err := below(fmt.Sprintf("Options.Caps[%q]", name), o.Caps[name], total, total.String()); err != nil {
 			return err
 		}

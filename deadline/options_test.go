@@ -39,6 +39,7 @@ func TestValidate(t *testing.T) {
 		{20 * s, &deadline.Options{Margin: 15 * s, FailFast: 5 * s}, "Options.FailFast: 5s is not below the total of 20s less the margin of 15s (lower it or raise the total)"},
 		{20 * s, &deadline.Options{Margin: 15 * s, Warn: 5 * s}, "Options.Warn: 5s is not below the total of 20s less the margin of 15s"},
 		{20 * s, &deadline.Options{Caps: caps{"plan": 20*s - 1, "act": 0}}, ""},
+		{20 * s, &deadline.Options{Caps: caps{"": s}}, `Options.Caps[""]: a step has a name (give one, it is in its errors)`},
 		{20 * s, &deadline.Options{Caps: caps{"act": s, "plan": 20 * s}}, `Options.Caps["plan"]: 20s is not below`},
 		{20 * s, &deadline.Options{Caps: caps{"plan": -1, "act": s}}, `Options.Caps["plan"]: -1ns is below zero`},
 		{20 * s, &deadline.Options{Caps: caps{"b": -1, "a": -1}}, `Options.Caps["a"]`},

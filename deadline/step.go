@@ -107,9 +107,16 @@ func (x *execution) capOf(name string) (time.Duration, error) {
 	return most, nil
 }
 
-// ended is a context that is over because of err.
+// ended is a context that is over because of err: Err says whether time was the reason.
 func ended(ctx context.Context, err error) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		over, cancel := context.WithDeadlineCause(ctx, time.Now(), err)
+		if over.Err() != nil {
+			return over, cancel
+		}
+		cancel() // the timer of ctx is late
+	}
+	over, cancel := context.WithCancelCause(ctx)
 	cancel(err)
-	return ctx, func() { cancel(nil) }
+	return over, func() { cancel(nil) }
 }

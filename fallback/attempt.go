@@ -382,8 +382,16 @@ func (a *attempt) tell(entry llm.Attempt, err error) {
 	}
 }
 
-// fallenLimit is the length of the limit that ended an attempt; of the attempt itself if none of its own did.
+// fallenLimit is how long the limit that ended an attempt let it run; the limit of the attempt if none did.
 func (a *attempt) fallenLimit(b llm.Bound) time.Duration {
+	c := a.call
+	begun := a.Start().Sub(c.start)
+	switch {
+	case b == llm.BoundTotal:
+		return c.limits.Total - begun
+	case (b == llm.BoundCaller || b == llm.BoundExecution) && c.due > begun:
+		return c.due - begun
+	}
 	switch b {
 	case llm.BoundConnect:
 		return a.limits.Connect
@@ -392,7 +400,7 @@ func (a *attempt) fallenLimit(b llm.Bound) time.Duration {
 	case llm.BoundIdle:
 		return a.limits.Idle
 	case llm.BoundEnd:
-		return a.call.end()
+		return c.end() - begun
 	default:
 		return a.limits.Attempt
 	}

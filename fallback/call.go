@@ -170,6 +170,7 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 			sleep = min(sleep, soon)
 		}
 		c.sleep(sleep)
+		c.clearRefused() // a probe that was out may have been answered meanwhile
 		return nil, nil, nil
 	}
 	a := &attempt{call: c, slot: &c.slots[at], member: c.member(at)}

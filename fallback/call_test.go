@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/breaker"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -490,5 +491,61 @@ func TestATargetThatReturnsNothing(t *testing.T) {
 	resp, err := c.Generate(t.Context(), triage(), nil)
 	if err != nil || resp.Target != "b" || resp.Attempts[0].Kind != llm.ErrBadOutput || status(t, c, "a").Score != 1 {
 		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestABreakerIsAskedAgainAfterASleep: a probe of another call may have been answered in the meantime.
+func TestABreakerIsAskedAgainAfterASleep(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		settle time.Duration // when the probe of the other call ends
+		weight float64
+		want   outcome
+	}{
+		{"it was answered", 500 * time.Millisecond, 0, outcome{text: "b", trail: "a:unavailable@0s b:answered@0s", took: s}},
+		{"it failed", 500 * time.Millisecond, 1, outcome{text: "a", trail: "a:unavailable@0s a:answered@0s", took: s}},
+		{"it is out", time.Hour, 0, outcome{text: "a", trail: "a:unavailable@0s a:answered@0s", took: s}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				set := breaker.NewSet(nil)
+				trip(t, set, "b")
+				time.Sleep(331 * s)
+				probe, err := set.Allow("b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(tt.settle, func() { probe.Settle(breaker.Outcome{Weight: tt.weight}) })
+				c := opened(t, &fallback.Options{Breakers: set, Plans: policy.Plans{Default: exact()}},
+					target("a", fail(llm.ErrUnavailable), llmtest.Text("a")), target("b", llmtest.Text("b")))
+				want(t, "the call", ask(t.Context(), c, triage()), tt.want)
+			})
+		})
+	}
+}
+
+// TestTheTargetOfACallThatIsCanceled is the one that failed last, wherever the cancel falls.
+func TestTheTargetOfACallThatIsCanceled(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]string{0: "", s / 2: "a", 3 * s / 2: "a", 3 * s: "a", 10 * s: "a"} { // under way, in a sleep, …
+		synctest.Test(t, func(t *testing.T) {
+			c := planned(t, exact(), target("a", fail(llm.ErrUnavailable).After(s), fail(llm.ErrUnavailable), llmtest.Hang()))
+			ctx, cancel := context.WithCancel(t.Context())
+			if after == 0 {
+				cancel()
+			}
+			time.AfterFunc(after, cancel)
+			_, err := c.Generate(ctx, triage(), nil)
+			e, ok := errors.AsType[*llm.Error](err)
+			if !ok || e.Kind != llm.ErrCanceled {
+				t.Fatalf("after %v: %v", after, err)
+			}
+			if e.Target != want || want != "" && e.Model.Model != "model-"+want {
+				t.Errorf("after %v: the target %q, the model %v, want %q: %v", after, e.Target, e.Model, want, err)
+			}
+		})
 	}
 }

@@ -29,7 +29,7 @@ type Chain struct {
 	running atomic.Int64          // calls under way, here and on chains before this one; below 0 once the chain was closed or replaced
 	next    atomic.Pointer[Chain] // the chain that replaced this one
 	drained chan struct{}         // closed when the chain was closed or replaced and no call is under way
-	once    sync.Once             // for what happens then
+	over    atomic.Bool           // that is so, or was
 	leaving []*state              // what the next chain did not take over
 }
 
@@ -179,10 +179,18 @@ func (c *Chain) Generate(ctx context.Context, req *llm.Request, sink llm.Sink) (
 	return run.run()
 }
 
-// leave ends a call, or what is left of one.
+// leave ends a call, or what is left of one. The last one does not wait for the targets that go: they take the time
+// they like, and panic as they like.
 func (c *Chain) leave() {
-	if c.running.Add(-1) == closedMark {
+	switch {
+	case c.running.Add(-1) != closedMark || c.over.Swap(true):
+	case len(c.leaving) == 0:
 		c.drain()
+	default:
+		go func() {
+			defer func() { _ = recover() }() // as with errors, nobody is there to hear of it
+			c.drain()
+		}()
 	}
 }
 
@@ -194,7 +202,7 @@ func (c *Chain) end() bool {
 			return false
 		}
 		if c.running.CompareAndSwap(n, n+closedMark) {
-			if n == 0 {
+			if n == 0 && !c.over.Swap(true) {
 				c.drain()
 			}
 			return true
@@ -204,17 +212,15 @@ func (c *Chain) end() bool {
 
 // drain runs when the last call on an ended chain, and on those before it, is over.
 func (c *Chain) drain() {
-	c.once.Do(func() {
-		defer func() { // when a target panics, too
-			close(c.drained)
-			if next := c.next.Load(); next != nil {
-				next.leave()
-			}
-		}()
-		for _, s := range c.leaving {
-			_ = s.shut() // nobody is there to hear of it
+	defer func() { // when a target panics, too
+		close(c.drained)
+		if next := c.next.Load(); next != nil {
+			next.leave()
 		}
-	})
+	}()
+	for _, s := range c.leaving {
+		_ = s.shut() // nobody is there to hear of it
+	}
 }
 
 // Close refuses new calls, waits until those under way have ended or ctx ends, and then closes every target

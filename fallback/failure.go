@@ -16,13 +16,11 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 	s := a.slot
 	wait := c.plan.Backoff.Delay(int(s.Tries), s.Waited, err.RetryAfter, nil)
 	s.Waited, s.ReadyAt = wait, now.Sub(c.start)+wait
-	c.cool(a.member, rule, err)
+	c.cool(a.member, rule, err, now)
 	if left, _ := c.left(now.Sub(c.start)); err.RetryAfter > 0 && err.Kind.Transient() && (wait > longestWait || wait > left) {
-		a.member.own.Set(err.RetryAfter, err.Kind) // for others, whatever is left to this call
+		a.member.own.Set(err.RetryAfter-time.Since(now), err.Kind) // for others, whatever is left to this call
 	}
-	for i := range c.slots {
-		c.slots[i].Refused = false
-	}
+	c.clearRefused()
 	if stop := s.Failed(err.Kind, rule, 1+c.plan.Retries(), !c.chain.inEmergency(), policy.Again(err)); stop != "" {
 		c.stop = stop
 	}
@@ -37,6 +35,13 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 		c.needLarger(a.member.Can.ContextWindow)
 	}
 	return ""
+}
+
+// clearRefused lets the breakers that said no be asked again.
+func (c *call) clearRefused() {
+	for i := range c.slots {
+		c.slots[i].Refused = false
+	}
 }
 
 // remember keeps the failure that the call ends with: the last one, but a target that can never work does not
@@ -57,15 +62,17 @@ func (c *call) remember(err *llm.Error, now time.Time) {
 	c.failure = err
 }
 
-// cool leaves the target, or those that share its quota, alone for a while.
-func (c *call) cool(m *member, rule policy.Rule, err *llm.Error) {
+// cool leaves the target, or those that share its quota, alone for a while from when it failed: of a second target
+// that failed before the first one the call hears late.
+func (c *call) cool(m *member, rule policy.Rule, err *llm.Error, failed time.Time) {
+	late := time.Since(failed)
 	switch {
 	case err.Kind == llm.ErrQuotaExceeded:
-		m.group.Set(max(rule.Cool, err.RetryAfter), err.Kind)
+		m.group.Set(max(rule.Cool, err.RetryAfter)-late, err.Kind)
 	case err.Kind == llm.ErrRateLimited && err.RetryAfter > 0:
-		m.group.Set(err.RetryAfter, err.Kind)
+		m.group.Set(err.RetryAfter-late, err.Kind)
 	case rule.Cool > 0:
-		m.own.Set(rule.Cool, err.Kind)
+		m.own.Set(rule.Cool-late, err.Kind)
 	}
 }
 
@@ -153,6 +160,9 @@ func (c *call) fail(stop llm.StopReason) (*llm.Response, error) {
 	}
 	e := *c.failure
 	e.Stopped, e.RetryAfter, e.Partial = stop, 0, c.partial
+	if n := len(c.attempts); n > 0 && e.Target == "" { // the caller ended it between two attempts
+		e.Target, e.Model = c.attempts[n-1].Target, c.attempts[n-1].Model
+	}
 	if c.retry > 0 && (e.Kind.Transient() || len(c.attempts) == 0) { // after any other, a retry is of no use
 		e.RetryAfter = max(c.retry-time.Since(c.start), 0)
 	}

@@ -170,11 +170,11 @@ func (h *hedge) start(budget *hedgeBudget) bool {
 	return true
 }
 
-// fit reports whether a second target may still be asked: since the hedge was armed it may have been left alone,
-// and the execution may have come too near to its end.
+// fit reports whether a second target may still be asked: since the hedge was armed it may have been left alone, its
+// breaker may have opened, and the execution may have come too near to its end.
 func (a *attempt) fit() bool {
 	d, _ := a.member.cooled()
-	return d <= 0 && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
+	return d <= 0 && a.call.chain.breakers.Status(a.member.Name).State == breaker.Closed && (!a.call.execution || deadline.Check(a.call.ctx) == nil)
 }
 
 // work asks the second target.
@@ -189,7 +189,7 @@ func (h *hedge) work(r *result) {
 	a.asking = false
 	r.failed = r.err != nil && !errors.Is(r.err, errHedged) && !a.call.over()
 	if e, ok := errors.AsType[*llm.Error](r.err); ok && e != nil && r.failed { // others must not wait for this call to end
-		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e)
+		a.call.cool(a.member, policy.RuleFor(e.Kind, false, a.call.plan.Plan), e, time.Now())
 	}
 	if a.call.sink != nil || r.err != nil {
 		return

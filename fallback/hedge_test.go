@@ -492,3 +492,51 @@ func forgetful(name string, step llmtest.Step) fallback.Target {
 		return llmtest.New(step).Generate(ctx, req, sink)
 	}))
 }
+
+// TestASecondCoolsFromWhenItFailed: its wait does not begin anew when the first one has ended, too.
+func TestASecondCoolsFromWhenItFailed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []llm.Kind{llm.ErrRateLimited, llm.ErrUnavailable} {
+		for wait, until := range map[time.Duration]time.Duration{10 * s: 0, 600 * s: 606 * s} {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				b := target("b", llmtest.Fail(&llm.Error{Kind: kind, RetryAfter: wait}).After(s), llmtest.Text("ok"))
+				c := planned(t, hedged(), target("a", llmtest.Hang(), llmtest.Hang()), b)
+				o := ask(t.Context(), c, triage())
+				if answered := o.text == "ok"; answered != (wait == 10*s) {
+					t.Errorf("%s, a wait of %v: %v", string(kind), wait, o)
+				}
+				if got := status(t, c, "b").CooledUntil; until > 0 && got.Sub(start) != until || until == 0 && !got.IsZero() {
+					t.Errorf("%s, a wait of %v: left alone until %v, want %v", string(kind), wait, got.Sub(start), until)
+				}
+			})
+		}
+	}
+}
+
+// TestAHedgeIsNoProbe: a breaker that opened after the hedge was armed, and waits for a probe by now, gets none from it.
+func TestAHedgeIsNoProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		set := breaker.NewSet(&breaker.Options{OnChange: func(c breaker.Change) {
+			if c.To == breaker.HalfOpen {
+				t.Error("the breaker was probed")
+			}
+		}})
+		plan := hedged()
+		plan.Hedge.After = 8 * s
+		second := target("b", llmtest.Text("second"))
+		c := opened(t, &fallback.Options{Breakers: set, Plans: policy.Plans{Default: plan}}, target("a", llmtest.Text("first").After(20*s)), second)
+		time.AfterFunc(s, func() {
+			for range 3 {
+				if p, err := set.Allow("b"); err == nil {
+					p.Settle(breaker.Outcome{Weight: 1, Wire: true}) // open for 5 s
+				}
+			}
+		})
+		want(t, "the call", ask(t.Context(), c, triage()), outcome{text: "first", trail: "a:answered@20s", took: 20 * s})
+		if asked(second) != 0 || status(t, c, "b").Tokens != 100 {
+			t.Errorf("%+v", status(t, c, "b"))
+		}
+	})
+}

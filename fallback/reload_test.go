@@ -291,21 +291,36 @@ func TestATargetThatPanicsWhenItIsClosed(t *testing.T) {
 		bad := target("a", llmtest.Text("ok").After(5*s))
 		bad.Close = func() error { panic("theirs") }
 		prev := chain(t, bad)
-		done := make(chan any)
-		go func() {
-			defer func() { done <- recover() }()
-			ask(t.Context(), prev, triage())
-		}()
+		done := make(chan outcome)
+		go func() { done <- ask(t.Context(), prev, triage()) }()
 		synctest.Wait()
 		next := opened(t, &fallback.Options{Prev: prev}, target("b", llmtest.Text("ok")))
-		if p := <-done; p != "theirs" {
-			t.Errorf("recovered %v", p)
-		}
+		want(t, "the last call on it", <-done, outcome{text: "ok", trail: "a:answered@5s", took: 5 * s})
 		want(t, "a call", ask(t.Context(), next, triage()), outcome{text: "ok", trail: "b:answered@0s"})
 		ctx, cancel := context.WithTimeout(t.Context(), s)
 		defer cancel()
 		if err := next.Close(ctx); err != nil {
 			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// TestATargetThatIsSlowToClose: no call waits for it, whichever chain it was made on; Close does.
+func TestATargetThatIsSlowToClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := target("a", llmtest.Text("ok").After(5*s))
+		slow.Close = func() error { time.Sleep(time.Minute); return nil }
+		prev := chain(t, slow)
+		done := make(chan outcome)
+		go func() { done <- ask(t.Context(), prev, triage()) }()
+		synctest.Wait()
+		next := opened(t, &fallback.Options{Prev: prev}, target("b", llmtest.Text("ok")))
+		want(t, "the last call on it", <-done, outcome{text: "ok", trail: "a:answered@5s", took: 5 * s})
+		want(t, "a late call", ask(t.Context(), prev, triage()), outcome{text: "ok", trail: "b:answered@0s"})
+		start := time.Now()
+		if err := next.Close(t.Context()); err != nil || time.Since(start) != time.Minute {
+			t.Errorf("Close: %v after %v", err, time.Since(start))
 		}
 	})
 }

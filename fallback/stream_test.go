@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
+	"github.com/punctual-llm/punctual/policy"
 )
 
 func TestSinkErrorComesBackAsItWas(t *testing.T) {
@@ -271,10 +273,58 @@ func TestEveryStreamHasAnEnd(t *testing.T) {
 				if !ok || e.Kind != llm.ErrTimeout || e.Bound != llm.BoundEnd || time.Since(start) != tt.end {
 					t.Fatalf("%v after %v, want the end after %v", err, time.Since(start), tt.end)
 				}
-				if got := e.Attempts[len(e.Attempts)-1].Limit; got != tt.end {
-					t.Errorf("the trail has the limit %v, want %v", got, tt.end)
+				if last := e.Attempts[len(e.Attempts)-1]; last.Limit != last.Took {
+					t.Errorf("the trail has the limit %v, it took %v", last.Limit, last.Took)
 				}
 			})
 		})
+	}
+}
+
+// TestTheLimitInTheTrail: an attempt that a limit ended took what that limit gave it, with content or without.
+func TestTheLimitInTheTrail(t *testing.T) {
+	t.Parallel()
+	drip := named("b", llm.GeneratorFunc(func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		for sink != nil {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(7 * s):
+			}
+			if err := sink(llm.Event{Kind: llm.EventText, Delta: "x"}); err != nil {
+				return nil, err
+			}
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}))
+	for name, within := range map[llm.Bound]func(context.Context) (context.Context, context.CancelFunc){
+		llm.BoundTotal:     func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithCancel(ctx) },
+		llm.BoundCaller:    func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 50*s) },
+		llm.BoundExecution: func(ctx context.Context) (context.Context, context.CancelFunc) { return deadline.With(ctx, 50*s, nil) },
+	} {
+		for _, watch := range []policy.Watch{policy.WatchOn, policy.WatchOff} {
+			for _, stream := range []bool{true, false} {
+				synctest.Test(t, func(t *testing.T) {
+					plan := exact()
+					plan.Watch, plan.MaxRetries = watch, policy.NoRetries
+					c := planned(t, plan, target("a", fail(llm.ErrUnavailable).After(s)), drip)
+					ctx, cancel := within(t.Context())
+					defer cancel()
+					var sink llm.Sink
+					if stream {
+						sink = func(llm.Event) error { return nil }
+					}
+					_, err := c.Generate(ctx, triage(), sink)
+					e, ok := errors.AsType[*llm.Error](err)
+					if !ok || len(e.Attempts) != 2 || (stream || watch == policy.WatchOn) && e.Bound != name && (e.Bound != llm.BoundEnd || name != llm.BoundTotal) {
+						t.Fatalf("%s, watch %q, stream %v: %v", string(name), string(watch), stream, err)
+					}
+					if last := e.Attempts[1]; last.Limit != last.Took {
+						t.Errorf("%s, watch %q, stream %v: the limit %v, it took %v", string(name), string(watch), stream, last.Limit, last.Took)
+					}
+				})
+			}
+		}
 	}
 }

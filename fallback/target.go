@@ -33,7 +33,7 @@ type Target struct {
 	// retry tokens and generator of the targets whose name and fingerprint are the same.
 	Fingerprint string
 	// Close is called once, by Chain.Close, or when a chain has taken over without this target and the last
-	// call on it has ended; nil: nothing to close.
+	// call on it has ended, and that call does not wait for it; nil: nothing to close.
 	Close func() error
 }
 

@@ -51,6 +51,7 @@ type Endpoint struct {
 	Close  func() error // nil: nothing to close
 }
 
-// Factory opens an Endpoint from a section of a configuration. settings decodes the section into a struct,
-// strictly. A Factory sends nothing.
+// Factory opens an Endpoint from a section of a configuration. settings decodes the section into a struct by
+// its yaml tags, strictly; a tag secret:"true" keeps the field's value out of messages, doc:"…" describes it in the
+// schema. A Factory sends nothing.
 type Factory func(ctx context.Context, settings func(into any) error) (Endpoint, error)

@@ -17,7 +17,7 @@ type Slot struct {
 	Reserve   bool // to be asked again only when no other is usable: it hung, or it throttled
 	OnceSpent bool // it used up the one retry of an interrupted or bad answer
 	Witnessed bool // its breaker has heard of a failure in this call: further ones have no weight
-	Refused   bool // its breaker said no just now; cleared by the next attempt
+	Refused   bool // its breaker said no just now; cleared by the next attempt or sleep
 	Passed    bool // the trail says that it was passed over
 	Throttled bool // its last failure was a throttling one
 }

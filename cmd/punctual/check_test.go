@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -243,6 +244,29 @@ func TestCheckLive(t *testing.T) {
 	only := file(t, "targets:\n"+at("good", "gpt-4o", secret))
 	if status, stdout, _ := command(t.Context(), nil, "", "check", "-live", "-c", only); status != 0 || !strings.Contains(stdout, "1 of 1 target answered.") {
 		t.Errorf("%d %s", status, stdout)
+	}
+}
+
+// TestLiveStatus: what somebody has to mend goes before what will pass, wherever it stands.
+func TestLiveStatus(t *testing.T) {
+	t.Parallel()
+	failed := func(k llm.Kind) asked { return asked{err: &llm.Error{Kind: k}} }
+	for _, tt := range []struct {
+		results []asked
+		want    int
+	}{
+		{[]asked{{}, {}}, exitDone},
+		{[]asked{{}, failed(llm.ErrRateLimited), failed(llm.ErrAuth)}, exitMend},
+		{[]asked{failed(llm.ErrAuth), failed(llm.ErrRateLimited), {}}, exitMend},
+		{[]asked{failed(llm.ErrTimeout), failed(llm.ErrRateLimited)}, exitTime},
+	} {
+		status := exitDone
+		if e, ok := errors.AsType[*statusError](liveStatus(tt.results)); ok {
+			status = e.status
+		}
+		if status != tt.want {
+			t.Errorf("%v: %d, want %d", tt.results, status, tt.want)
+		}
 	}
 }
 

@@ -3,11 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -31,24 +27,10 @@ type block struct {
 
 func (b *block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// pages are all pages of the repository, and those whose blocks are run here. docs/deadlines.md
-// and docs/configuration.md have tests of their own.
-func pages(t *testing.T) (all, run []string) {
-	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range found {
-			name, err := filepath.Rel(root, f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, filepath.ToSlash(name))
-		}
-	}
-	return all, []string{"README.md", "docs/quickstart.md", "docs/errors.md", "docs/providers/azure.md", "docs/providers/bedrock.md", "docs/providers/vertex.md"}
+// pages are those whose programs, configurations, command lines and output are run here. That their Go compiles and
+// their links lead somewhere is tested in folder integration; other pages have tests of their own.
+func pages() []string {
+	return []string{"README.md", "docs/quickstart.md", "docs/errors.md", "docs/providers/azure.md", "docs/providers/bedrock.md", "docs/providers/vertex.md"}
 }
 
 func read(t *testing.T, page string) string {
@@ -113,8 +95,7 @@ func TestProgramsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
 	var names []string
-	_, run := pages(t)
-	for _, page := range run {
+	for _, page := range pages() {
 		for _, b := range blocks(t, page, "go") {
 			if strings.HasPrefix(b.text, "package main") {
 				name := fmt.Sprintf("zz_program_%d", len(names))
@@ -150,90 +131,11 @@ func sim(t *testing.T, over, name string) (status int, stdout, stderr string) {
 	return status, out.String(), errOut.String()
 }
 
-// importPaths are the packages that fragments name.
-var importPaths = map[string]string{
-	"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "http": "net/http", "os": "os", "signal": "os/signal",
-	"syscall": "syscall", "time": "time", "slog": "log/slog",
-	"punctual": "", "llm": "llm", "llmtest": "llmtest", "fallback": "fallback", "policy": "policy", "config": "config", "deadline": "deadline",
-	"azure": "providers/azure", "entra": "providers/azure/entra", "bedrock": "providers/bedrock", "vertex": "providers/vertex",
-	"vertexai": "providers/vertex/vertexai",
-}
-
-// given are what a fragment may use as if it stood in a program.
-const given = `ctx context.Context, client *punctual.Client, req *llm.Request, mux *http.ServeMux, w http.ResponseWriter,
-	endpoint string, hangUps chan os.Signal`
-
-// TestFragmentsOfTheDocs: every other block of Go compiles inside a function.
-func TestFragmentsOfTheDocs(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{}
-	_, run := pages(t)
-	for _, page := range run {
-		for _, b := range blocks(t, page, "go") {
-			if !strings.HasPrefix(b.text, "package ") {
-				files[fmt.Sprintf("zz_fragments/f%d.go", len(files))] = wrapFragment(t, b, len(files))
-			}
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay(t, files), "./zz_fragments")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if len(files) < 7 {
-		t.Errorf("%d fragments only", len(files))
-	}
-}
-
-// wrapFragment is a file with the fragment in a function. What the fragment declares counts as used.
-func wrapFragment(t *testing.T, b *block, n int) string {
-	t.Helper()
-	head := fmt.Sprintf("func fragment%d(%s) error {\n//line %s:%d\n", n, given, b.page, b.line)
-	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+head+b.text+"}", 0)
-	if err != nil {
-		t.Fatalf("%s: %v", b, err)
-	}
-	used := ""
-	body := file.Decls[0].(*ast.FuncDecl).Body
-	for _, s := range body.List {
-		if assign, ok := s.(*ast.AssignStmt); ok && assign.Tok == token.DEFINE {
-			for _, e := range assign.Lhs {
-				if name := e.(*ast.Ident).Name; name != "_" {
-					used += "_ = " + name + "\n"
-				}
-			}
-		}
-	}
-	packages := map[string]bool{"context": true, "punctual": true, "llm": true, "http": true, "os": true} // of given
-	ast.Inspect(file, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := s.X.(*ast.Ident); ok && id.Obj == nil {
-				if _, known := importPaths[id.Name]; known {
-					packages[id.Name] = true
-				}
-			}
-		}
-		return true
-	})
-	text := "package p\n\nimport (\n"
-	for name := range packages {
-		path := importPaths[name]
-		if name == "punctual" {
-			path = "github.com/punctual-llm/punctual"
-		} else if _, err := os.Stat(filepath.Join(root, path)); err == nil && path != "log" {
-			path = "github.com/punctual-llm/punctual/" + path
-		}
-		text += fmt.Sprintf("\t%q\n", path)
-	}
-	return text + ")\n\n" + strings.Replace(head, "{\n", "{\n{\n", 1) + b.text + used + "}\nreturn nil\n}\n" // in a scope of its own
-}
-
 // TestConfigurationsOfTheDocs: every block of YAML that names targets is loaded, and so are the settings of a target.
 func TestConfigurationsOfTheDocs(t *testing.T) {
 	t.Parallel()
-	_, run := pages(t)
 	n := 0
-	for _, page := range run {
+	for _, page := range pages() {
 		for _, b := range blocks(t, page, "yaml") {
 			text := b.text
 			if !strings.Contains(text, "targets:") {
@@ -264,6 +166,7 @@ func TestConfigurationsOfTheDocs(t *testing.T) {
 var elsewhere = map[string]string{
 	"go install ./cmd/punctual":                     "writes into a folder of the user's",
 	"go run ./cmd/punctual demo":                    "TestDemo runs it",
+	"go test ./...":                                 "is what runs this",
 	"punctual demo":                                 "TestDemo runs it",
 	"punctual sim -- go run .":                      "TestProgramsOfTheDocs runs it",
 	`punctual sim -fault "delay=500ms" -- go run .`: "TestProgramsOfTheDocs runs it without a fault",
@@ -281,9 +184,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:1") // nothing leaves this machine
 	}
-	_, run := pages(t)
 	seen := map[string]bool{}
-	for _, page := range run {
+	for _, page := range pages() {
 		for _, b := range blocks(t, page, "sh") {
 			for line := range strings.Lines(b.text) {
 				line = strings.TrimSpace(line)
@@ -369,57 +271,6 @@ func TestEveryKindIsInTheDocs(t *testing.T) {
 			t.Errorf("the bound %s is not there", string(b))
 		}
 	}
-}
-
-// TestLinks: every link to a file, and to a heading in one, leads somewhere.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	all, _ := pages(t)
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	fences := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	n := 0
-	for _, page := range all {
-		for _, m := range link.FindAllStringSubmatch(fences.ReplaceAllString(read(t, page), ""), -1) {
-			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
-				continue
-			}
-			n++
-			file, heading, _ := strings.Cut(m[1], "#")
-			target := page
-			if file != "" {
-				target = filepath.ToSlash(filepath.Join(filepath.Dir(page), filepath.FromSlash(file)))
-			}
-			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
-				t.Errorf("%s: there is no %s", page, m[1])
-				continue
-			}
-			if heading != "" && !slices.Contains(anchors(read(t, target)), heading) {
-				t.Errorf("%s: %s has no heading %s", page, target, heading)
-			}
-		}
-	}
-	if n < 20 {
-		t.Errorf("%d links only", n)
-	}
-}
-
-// anchors are the names of the headings of a page, as GitHub makes them.
-func anchors(page string) []string {
-	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
-		name := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127:
-				return r
-			default:
-				return -1
-			}
-		}, strings.ToLower(m[1]))
-		names = append(names, name)
-	}
-	return names
 }
 
 // TestReadmeIsShort: what a newcomer needs is near the top, and the whole is read in minutes.

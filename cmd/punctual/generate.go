@@ -73,6 +73,9 @@ func (a *app) caller(ctx context.Context, c *cli.Command) (*caller, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i := range conf.Warnings {
+			fmt.Fprintln(a.stderr, "warning: "+warningWord(&conf.Warnings[i]))
+		}
 		return &caller{client.Client, conf, targetNames(conf), func() { _ = client.Close() }}, nil // the program ends anyway
 	}
 	cloud := simulatedAzure("demo", time.Now(), demoAnswer(llm.Generation))

@@ -136,3 +136,13 @@ func TestOnATerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestGenerateWarns: a mistyped variable changes nothing, so it is told of beside the answer.
+func TestGenerateWarns(t *testing.T) {
+	_, conf := account(t, &simazure.Options{Script: turns(llmtest.Text("fine"))})
+	t.Setenv("LLM_TRIAGE_TIMOUT", "3")
+	status, stdout, stderr := generate(t.Context(), conf, "", prompt)
+	if status != 0 || stdout != "fine\n" || !strings.HasPrefix(stderr, "warning: LLM_TRIAGE_TIMOUT: no such variable") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("%d %q %s", status, stdout, stderr)
+	}
+}

@@ -139,6 +139,8 @@ func nextForBound(target string, bound llm.Bound, setBy string) string {
 	switch bound {
 	case llm.BoundCaller, llm.BoundExecution:
 		return "a longer -deadline gives each target more time"
+	case llm.BoundEnd:
+		return "a stream without a deadline ends after 10 minutes: give a -deadline for a longer one"
 	case "":
 		return "the provider gave up by itself: the same call may succeed later"
 	default:

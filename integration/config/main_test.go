@@ -8,12 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/punctual-llm/punctual"
 	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/providers/azure"
-	"github.com/punctual-llm/punctual/providers/azure/entra"
-	"github.com/punctual-llm/punctual/providers/bedrock"
-	"github.com/punctual-llm/punctual/providers/vertex"
-	"github.com/punctual-llm/punctual/providers/vertex/vertexai"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,11 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var update = flag.Bool("update", false, "write the schema and the page anew")
 
 // providers are those of the root package.
-func providers() map[string]llm.Factory {
-	return map[string]llm.Factory{
-		"azure": azure.Factory(entra.Auth), "openai": azure.CompatibleFactory(), "bedrock": bedrock.Factory(), "vertex": vertex.Factory(vertexai.Engine),
-	}
-}
+func providers() map[string]llm.Factory { return punctual.Providers() }
 
 func read(t *testing.T, file string) string {
 	t.Helper()

@@ -23,7 +23,10 @@ import (
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // connections counts the open ones of a server.
-type connections struct{ open, made atomic.Int64 }
+type connections struct {
+	open, made atomic.Int64
+	closed     chan struct{} // has an element after a close
+}
 
 func (c *connections) serve(t *testing.T, h http.Handler) string {
 	t.Helper()
@@ -35,6 +38,10 @@ func (c *connections) serve(t *testing.T, h http.Handler) string {
 			c.made.Add(1)
 		case http.StateClosed, http.StateHijacked:
 			c.open.Add(-1)
+			select {
+			case c.closed <- struct{}{}:
+			default:
+			}
 		case http.StateActive, http.StateIdle:
 		}
 	}
@@ -45,7 +52,7 @@ func (c *connections) serve(t *testing.T, h http.Handler) string {
 
 func TestReloadsLeaveNoConnectionBehind(t *testing.T) {
 	noVariables(t)
-	var c connections
+	c := connections{closed: make(chan struct{}, 1)}
 	file := fmt.Sprintf(`
 plans: {default: {max_retries: 0, attempt: 30s}}
 targets:
@@ -93,11 +100,13 @@ targets:
 	if failed.Load() != 0 {
 		t.Errorf("%d calls failed", failed.Load())
 	}
-	for range 500 { // the server hears of a close when it reads
-		if c.open.Load() == 0 {
-			break
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+	defer cancel()
+	for c.open.Load() != 0 && ctx.Err() == nil { // the server hears of a close when it reads
+		select {
+		case <-c.closed:
+		case <-ctx.Done():
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	if c.open.Load() != 0 || c.made.Load() < reloads {
 		t.Errorf("%d connections are open of %d", c.open.Load(), c.made.Load())

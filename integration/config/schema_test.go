@@ -143,3 +143,42 @@ func fenced(page string) (blocks []string) {
 		blocks, page = append(blocks, block), after
 	}
 }
+
+// TestTheExamplesOfThePageWork: each is loaded and opened; the one of the overlay goes over the first.
+func TestTheExamplesOfThePageWork(t *testing.T) {
+	t.Parallel()
+	blocks := fenced(read(t, pageFile))
+	certificate, key := clientCertificate(t)
+	for _, text := range blocks {
+		files := map[string]string{"llm.yaml": text}
+		o := &config.Options{Env: []string{"AZURE_OPENAI_API_KEY=k", "GOOGLE_CLOUD_PROJECT=p", "GATEWAY_KEY=k"}}
+		if strings.Contains(text, "https://PROD.") {
+			files, o.Overlay = map[string]string{"llm.yaml": blocks[0], "llm.prod.yaml": text}, "prod"
+		}
+		o.ReadFile = func(name string) ([]byte, error) {
+			switch {
+			case files[name] != "":
+				return []byte(files[name]), nil
+			case strings.HasSuffix(name, "key.pem"):
+				return key, nil
+			case strings.HasSuffix(name, ".pem"):
+				return certificate, nil
+			default:
+				return []byte("k\n"), nil
+			}
+		}
+		c, err := config.LoadWith("llm.yaml", o)
+		if err != nil || len(c.Warnings) > 0 {
+			t.Errorf("%v in\n%s", err, text)
+			continue
+		}
+		chain, err := c.Build(t.Context(), providers(), nil)
+		if err != nil {
+			t.Errorf("%v in\n%s", err, text)
+			continue
+		}
+		if err := chain.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -94,10 +94,7 @@ func TestEachProviderVariableChangesTheWire(t *testing.T) {
 				"LLM_BEDROCK_MODEL=amazon.nova-lite-v1:0", "AWS_REGION=eu-west-3", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=" + aws.URL,
 				"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret-of-example",
 			},
-			sent: func() string {
-				r := b.Requests()
-				return r[len(r)-1].Path + " " + r[len(r)-1].Header.Get("Authorization")
-			},
+			sent: func() string { s, _ := signed.Load().(string); return s },
 			want: []string{"/model/amazon.nova-lite-v1%3A0/converse", "/eu-west-3/bedrock/"},
 		},
 		{
@@ -267,6 +264,10 @@ func TestWrongNetworkSettingsAreToldAtTheirPlace(t *testing.T) {
 	write(t, filepath.Join(folder, "client-key.pem"), string(key))
 	write(t, filepath.Join(folder, "other-key.pem"), string(other))
 	write(t, filepath.Join(folder, "text.pem"), "no PEM at all")
+	write(t, file, "targets: [{name: a, provider: vertex, project: p, model: gemini-2.5-flash, engine: vertexai, proxy: direct}]\n")
+	if _, err := generate(t, file, hello()); err == nil || !strings.Contains(err.Error(), "targets.a.engine: takes neither proxy nor tls") {
+		t.Errorf("the engine vertexai with a proxy: %v", err)
+	}
 	for extra, want := range map[string]string{
 		`proxy: "user:canary-of-a-proxy@host"`:                                     "llm.yaml:6:12: targets.a.proxy: is no address of a proxy",
 		`tls: {ca: "file:text.pem"}`:                                               "llm.yaml:6:15: targets.a.tls.ca: holds no certificate",
