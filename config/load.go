@@ -210,19 +210,22 @@ func mergeTargets(base, over *node) *node {
 	}
 	out := *base
 	out.items = slices.Clone(base.items)
-	for _, item := range over.items {
-		name := item.get("name")
-		i := slices.IndexFunc(out.items, func(b *node) bool {
-			n := b.get("name")
-			return n != nil && name != nil && n.kind.scalar() && n.written == name.written
-		})
-		if i < 0 {
+	for k, item := range over.items {
+		same := func(other *node) bool { return sameName(other, item) }
+		i := slices.IndexFunc(out.items, same)
+		if i < 0 || slices.ContainsFunc(over.items[:k], same) { // one that is named twice in a file is told of later
 			out.items = append(out.items, item)
 		} else {
 			out.items[i] = merge(out.items[i], item, 1)
 		}
 	}
 	return &out
+}
+
+// sameName reports whether two targets have one name.
+func sameName(a, b *node) bool {
+	x, y := a.get("name"), b.get("name")
+	return x != nil && y != nil && x.kind.scalar() && x.written == y.written
 }
 
 // load makes the Config of a tree, which may be nil.
