@@ -92,7 +92,7 @@ func TestCompletionRunsNothing(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no bash")
 	}
-	for _, sign := range []string{"$(touch ran)", "`touch ran`", "${x:=ran}", "a;touch ran", "a b", "a>ran", "~", "*", "a'b", `a"b`, `a\\b`} {
+	for _, sign := range []string{"$(touch ran)", "`touch ran`", "$HOME", "a;touch ran", "a b", "a>ran", "~", "*", "a'b", `a"b`, `a\\b`} {
 		t.Run(sign, func(t *testing.T) {
 			t.Parallel()
 			conf := file(t, fmt.Sprintf("plans: {%q: {attempt: 5s}, fine: {attempt: 5s}}\ntargets: [{name: a, provider: openai, model: m}]\n", sign))
