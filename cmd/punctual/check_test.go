@@ -311,6 +311,46 @@ func TestInit(t *testing.T) {
 	}
 }
 
+// TestInitAsksWhatTheEnvironmentDoes: with the starter file a call goes where it goes without one.
+func TestInitAsksWhatTheEnvironmentDoes(t *testing.T) {
+	t.Parallel()
+	type asked struct {
+		Region   string `yaml:"region"`
+		Model    string `yaml:"model"`
+		Project  string `yaml:"project"`
+		Location string `yaml:"location"`
+		Key      string `yaml:"api_key"`
+	}
+	for _, env := range []map[string]string{
+		{envBedrockModel: "m", "AWS_REGION": "eu-west-1"},
+		{envBedrockModel: "m", "AWS_DEFAULT_REGION": "eu-west-2"},
+		{envBedrockModel: "m", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"},
+		{envVertexModel: "m", "GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"},
+		{envVertexModel: "m", "GEMINI_API_KEY": secret},
+		{envVertexModel: "m", "GOOGLE_API_KEY": secret, "GEMINI_API_KEY": "other"},
+	} {
+		var variables []string
+		for name, value := range env {
+			variables = append(variables, name+"="+value)
+		}
+		_, starter, _ := command(t.Context(), env, "", "init")
+		checkClean(t, starter)
+		var got [2]asked
+		for i, path := range []string{file(t, starter), ""} {
+			conf, err := config.LoadWith(path, &config.Options{Env: variables})
+			if err != nil {
+				t.Fatalf("%v: %v", variables, err)
+			}
+			if err := conf.Targets[0].Settings(&got[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got[0] != got[1] {
+			t.Errorf("%v: the file asks %+v, the environment %+v", variables, got[0], got[1])
+		}
+	}
+}
+
 // TestSchema: what the command prints is the published one, with the keys of all providers that it was built with.
 func TestSchema(t *testing.T) {
 	t.Parallel()
