@@ -143,13 +143,14 @@ func (b *breaker) count(verdict error) bool {
 
 // opens is gobreaker's ReadyToTrip: whether the failure just counted opens a closed breaker.
 func (b *breaker) opens() bool {
-	if b.run.weight >= b.set.threshold {
+	set := b.set.settings.Load()
+	if b.run.weight >= set.threshold {
 		b.wire = b.run.wire == b.run.weight
 		return true
 	}
 	window := b.ring.total(b.age())
 	b.wire = window.wire == window.weight
-	return window.weight >= b.set.windowScore &&
+	return window.weight >= set.windowScore &&
 		window.calls >= windowCalls &&
 		window.weight*windowShare >= window.calls*1000
 }
@@ -171,7 +172,7 @@ func (b *breaker) changed(_ string, _, to gobreaker.State) {
 // most that a short cut of the network may cost.
 func (b *breaker) openFor() time.Duration {
 	b.wireOpen = b.nextWireOpen()
-	nominal, factor := b.set.openFor, 0.9+0.2*rand.Float64()
+	nominal, factor := b.set.settings.Load().openFor, 0.9+0.2*rand.Float64()
 	if b.wire {
 		nominal, factor = b.wireOpen, 0.9+0.1*rand.Float64()
 	}
@@ -179,13 +180,14 @@ func (b *breaker) openFor() time.Duration {
 }
 
 func (b *breaker) nextWireOpen() time.Duration {
+	longest := b.set.settings.Load().openFor
 	switch {
 	case !b.wire:
 		return 0
 	case b.wireOpen == 0:
-		return min(wireOpenFor, b.set.openFor)
+		return min(wireOpenFor, longest)
 	default:
-		return min(2*b.wireOpen, b.set.openFor)
+		return min(2*b.wireOpen, longest)
 	}
 }
 

@@ -3,6 +3,7 @@ package breaker
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,10 +29,8 @@ type Options struct {
 // Set holds the breakers of targets by name, each made on its first use. Chains that share a Set share their
 // targets' state. [NewSet] makes one; it is safe for concurrent use.
 type Set struct {
-	threshold   int64 // sums of weights are in thousandths
-	windowScore int64
-	openFor     time.Duration
-	changes     changes
+	settings atomic.Pointer[settings]
+	changes  changes
 
 	breakers sync.Map // of *breaker by name
 }
@@ -41,19 +40,31 @@ func NewSet(o *Options) *Set {
 	if o == nil {
 		o = &Options{}
 	}
-	threshold, openFor := float64(defaultThreshold), defaultOpenFor
-	if o.Threshold > 0 {
-		threshold = min(o.Threshold, math.MaxInt32)
+	s := &Set{changes: changes{onChange: o.OnChange}}
+	s.Adjust(o.Threshold, o.OpenFor)
+	return s
+}
+
+// settings are what Options come to.
+type settings struct {
+	threshold   int64 // sums of weights are in thousandths
+	windowScore int64
+	openFor     time.Duration
+}
+
+// Adjust replaces Options.Threshold and Options.OpenFor; 0 or less is the default, as there. What breakers have counted
+// stays, and one that is open stays open for as long as it was to: the new values hold from the next failure on.
+func (s *Set) Adjust(threshold float64, openFor time.Duration) {
+	if !(threshold > 0) { // NaN, too
+		threshold = defaultThreshold
 	}
-	if o.OpenFor > 0 {
-		openFor = min(o.OpenFor, longestOpenFor)
+	if openFor <= 0 {
+		openFor = defaultOpenFor
 	}
-	return &Set{
-		threshold:   thousandths(threshold),
-		windowScore: thousandths(max(windowScore, threshold)),
-		openFor:     openFor,
-		changes:     changes{onChange: o.OnChange},
-	}
+	threshold, openFor = min(threshold, math.MaxInt32), min(openFor, longestOpenFor)
+	s.settings.Store(&settings{
+		threshold: thousandths(threshold), windowScore: thousandths(max(windowScore, threshold)), openFor: openFor,
+	})
 }
 
 // Wait is how much longer the named breaker refuses every call; 0: ask [Set.Allow]. After sleeping for

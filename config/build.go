@@ -17,7 +17,8 @@ import (
 // a target's provider has.
 //
 // With prev the chain takes over from it: breakers, cool-downs, retry tokens and connections of the targets whose
-// name and settings are the same live on, calls under way end on prev, and prev need not be closed. An error, an
+// name and settings are the same live on, calls under way end on prev, and prev need not be closed; of Config.Breaker
+// all but OnChange is new. An error, an
 // [*Error] where the configuration is wrong, leaves prev as it was.
 func (c *Config) Build(ctx context.Context, providers map[string]llm.Factory, prev *fallback.Chain) (*fallback.Chain, error) {
 	var targets []fallback.Target
@@ -34,6 +35,7 @@ func (c *Config) Build(ctx context.Context, providers map[string]llm.Factory, pr
 	if err == nil {
 		var chain *fallback.Chain
 		if chain, err = fallback.New(targets, c.options(prev)); err == nil {
+			chain.Breakers().Adjust(c.Breaker.Threshold, c.Breaker.OpenFor)
 			return chain, nil
 		}
 	}
@@ -142,11 +144,26 @@ func (c *Config) explain(r *report, t *Target, err error) {
 		if note != "" {
 			note = "next: " + note
 		}
-		r.add(at, path+"."+field.Field, field.Problem, "", note)
+		r.add(at, path+"."+field.Field, n.discreet(field.Problem), "", n.discreet(note))
 	default:
-		r.add(at, path, "cannot be opened: "+reason(err), "", "next: check the target's settings")
+		r.add(at, path, "cannot be opened: "+n.discreet(oneLine(err.Error())), "", "next: check the target's settings")
 	}
 }
+
+// discreet is a text of a provider, or another if it repeats a value that may be a secret.
+func (n *node) discreet(text string) string {
+	if n == nil {
+		return text
+	}
+	for _, secret := range n.secrets("", false) {
+		if strings.Contains(text, secret) {
+			return "its provider says why, but the text repeats a setting and is not shown"
+		}
+	}
+	return text
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // placeOf is where a field of a target is written, or else where the target is.
 func (c *Config) placeOf(n *node, field string, at place) place {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ func (l *loader) check(f *File) {
 	l.checkPlanTargets(f)
 	l.checkRetry(f)
 	l.checkOnceForAll(f)
+	l.checkPlans(f)
 	l.warnPlans(f)
 	l.warnTargets(f)
 }
@@ -109,11 +111,53 @@ func short(d time.Duration) string {
 // checkTarget looks at the keys of one target.
 func (l *loader) checkTarget(path string, n *node, f *FileTarget) {
 	can := n.get("can")
+	l.checkParts(path+".limits", "attempt", f.Limits.Attempt, limit{"connect", f.Limits.Connect}, limit{"first_content", f.Limits.FirstContent})
 	if c := f.Can; c.ContextWindow > 0 && c.MaxOutput > c.ContextWindow {
 		l.report.add(can.get("max_output").at, path+".can.max_output", "is above context_window", fmt.Sprintf("write %d or less", c.ContextWindow), "")
 	}
 	if value(f.Can.Streams) && slices.Contains(f.Can.Lacks, "stream") {
 		l.report.add(can.get("streams").at, path+".can.streams", "is true, but lacks names stream", "leave out one of the two", "")
+	}
+}
+
+// checkPlans looks for keys of one plan that contradict each other.
+func (l *loader) checkPlans(f *File) {
+	for name, p := range f.Plans {
+		path := "plans." + name
+		l.checkParts(path, "attempt", p.Attempt, limit{"connect", p.Connect}, limit{"first_content", p.FirstContent})
+		l.checkParts(path, "total", p.Total, limit{"connect", p.Connect}, limit{"first_content", p.FirstContent})
+		after := p.Hedge.After
+		if d := f.Plans[defaultPlan]; after == nil {
+			after = d.Hedge.After
+		}
+		conflict := func(key, what, fix string) {
+			l.report.add(l.tree.origin[path+"."+key], path+"."+key, what, fix, "")
+		}
+		if value(p.Hedge.Share) > 0 && after == nil {
+			conflict("hedge.share", "share says nothing without after", "write after: DURATION, or leave hedge out")
+		}
+		if value(p.AtMostOnce) && value(p.Hedge.After) > 0 {
+			conflict("hedge.after", "a hedge sends twice, which at_most_once forbids", "leave out one of the two")
+		}
+		if value(p.Tries) == 1 && value(p.MaxRetries) > 0 {
+			conflict("max_retries", "tries: 1 leaves no retry", "leave out one of the two")
+		}
+	}
+}
+
+type limit struct {
+	key string
+	d   Duration
+}
+
+// checkParts refuses limits that are above another which always falls before them.
+func (l *loader) checkParts(path, key string, whole Duration, parts ...limit) {
+	for _, part := range parts {
+		if whole > 0 && part.d > whole {
+			at := path + "." + part.key
+			l.report.add(l.tree.origin[at], at, fmt.Sprintf("%s is above %s (%s), so it never ends anything", short(time.Duration(part.d)), key, short(time.Duration(whole))),
+				"write "+short(time.Duration(whole))+" or less", "")
+		}
 	}
 }
 
@@ -158,10 +202,10 @@ func (l *loader) warnLimits(path string, p *FilePlan, name string) {
 	if t := time.Duration(p.Total); t > 0 && t < attempt {
 		warn("total", fmt.Sprintf("%s is less than one attempt may take (%s)", short(t), short(attempt)), "lengthen total, or shorten attempt")
 	}
-	if t := time.Duration(p.FirstContent); t > attempt {
+	if t := time.Duration(p.FirstContent); t > attempt && p.Attempt == 0 {
 		warn("first_content", fmt.Sprintf("%s is more than an attempt may take (%s), so it never ends one", short(t), short(attempt)), "shorten it, or lengthen attempt")
 	}
-	if t := time.Duration(p.Connect); t > attempt {
+	if t := time.Duration(p.Connect); t > attempt && p.Attempt == 0 {
 		warn("connect", fmt.Sprintf("%s is more than an attempt may take (%s), so it never ends one", short(t), short(attempt)), "shorten it, or lengthen attempt")
 	}
 	if value(p.Hedge.After) > 0 && targets < 2 {
@@ -198,6 +242,7 @@ func (l *loader) warnTargets(f *File) {
 			continue
 		}
 		path := "targets." + t.Name
+		l.warnBareVariables(n, path)
 		if restricted && !used[t.Name] {
 			l.tree.warn(l.config, n.at, path, "no plan asks this target", "name it in a plan, or leave it out")
 		}
@@ -206,6 +251,20 @@ func (l *loader) warnTargets(f *File) {
 		}
 		if t.Pool != "" && pools[t.Pool] == 1 {
 			l.tree.warn(l.config, n.get("pool").at, path+".pool", "this target is alone in its pool", "give another target the same pool, or leave it out")
+		}
+	}
+}
+
+// bareVariable is how a shell or Kubernetes would write a variable.
+var bareVariable = regexp.MustCompile(`^\$(\([A-Z][A-Z0-9_]+\)|[A-Z][A-Z0-9_]+)$`)
+
+// warnBareVariables tells of $NAME, which is sent as it stands and refused by the provider. It may be a password, so
+// the text does not repeat it.
+func (l *loader) warnBareVariables(target *node, path string) {
+	for _, e := range target.entries {
+		if e.value.kind.scalar() && bareVariable.MatchString(e.value.written) {
+			p := path + "." + e.key
+			l.tree.warn(l.config, e.value.at, p, "a $ without { } is no variable, so the text is taken as it stands", `write "${NAME}" if a variable is meant`)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Config is what a file and the environment say, checked as far as it can be without the providers. It is plain data
-// but for the secrets, which only Target.Settings hands out: printing a Config or writing it as JSON shows none.
-// Fields may be changed before Build.
+// but for the secrets, which only Target.Settings hands out: a Config that is printed or logged shows none. Fields may
+// be changed before Build.
 type Config struct {
 	Plans       policy.Plans
 	Breaker     breaker.Options

@@ -18,7 +18,7 @@ type field struct {
 	min, max       string
 	enum           []string
 	secret         bool
-	index          int
+	index          []int
 	typ            reflect.Type
 }
 
@@ -34,12 +34,19 @@ func fields(t reflect.Type) (all []field, rest int) {
 		case option == "inline" && f.Type.Kind() == reflect.Map:
 			rest = i
 			continue
+		case option == "inline" && f.Type.Kind() == reflect.Struct:
+			inner, _ := fields(f.Type)
+			for _, d := range inner {
+				d.index = append([]int{i}, d.index...)
+				all = append(all, d)
+			}
+			continue
 		case name == "":
 			name = strings.ToLower(f.Name)
 		}
 		d := field{
 			name: name, doc: f.Tag.Get("doc"), def: f.Tag.Get("default"), min: f.Tag.Get("min"), max: f.Tag.Get("max"),
-			secret: f.Tag.Get("secret") == "true" || secretKey(name), index: i, typ: f.Type,
+			secret: f.Tag.Get("secret") == "true" || secretKey(name), index: []int{i}, typ: f.Type,
 		}
 		if e, ok := f.Tag.Lookup("enum"); ok {
 			d.enum = strings.Split(e, ",")
@@ -60,12 +67,12 @@ func names(all []field) []string {
 // secretKey reports whether the value of a key of this name may be a secret.
 func secretKey(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "secret", "password", "credential", "cert", "proxy", "header", "cookie", "endpoint_", "signature"} {
+	for _, word := range []string{"key", "token", "secret", "password", "credential", "cert", "proxy", "cookie", "signature"} {
 		if strings.Contains(name, word) {
 			return true
 		}
 	}
-	return name == "parameters"
+	return name == "parameters" || name == "headers"
 }
 
 // decoder puts a tree into Go values, strictly.
@@ -103,8 +110,9 @@ func (d *decoder) value(path string, n *node, v reflect.Value, f *field) {
 			return
 		}
 		p := reflect.New(v.Type().Elem())
-		d.value(path, n, p.Elem(), f)
-		v.Set(p)
+		if d.value(path, n, p.Elem(), f); !n.broken {
+			v.Set(p)
+		}
 	case slices.Contains(durationTypes, v.Type()):
 		d.duration(path, n, v, f)
 	case v.Type() == rawType:
@@ -126,7 +134,7 @@ func (d *decoder) next(f *field) string {
 }
 
 func (d *decoder) kind(path string, n *node, v reflect.Value, f *field) {
-	switch v.Kind() { //nolint:exhaustive // what no settings struct has is told below
+	switch v.Kind() {
 	case reflect.Struct:
 		d.structure(path, n, v)
 	case reflect.Map:
@@ -158,9 +166,11 @@ func (d *decoder) want(path string, n *node, f *field, form, fix string) {
 		return
 	}
 	what := n.kind.String() + " stands where " + form + " is wanted"
-	if n.kind == stringKind && len(n.written) <= 40 && (f == nil || !f.secret) && !n.changed() {
+	if harmless := f != nil && !f.secret && n.kind.scalar(); harmless { // text in place of keys may be anything: api_key:SECRET
 		n.show()
-		what = quoteKey(n.quote()) + " is not " + form
+		if n.kind == stringKind && !n.changed() && !n.risky() {
+			what = quoteKey(n.quote()) + " is not " + form
+		}
 	}
 	if len(n.vars) > 0 {
 		what = "the value of " + list(n.vars) + " is not " + form
@@ -169,7 +179,7 @@ func (d *decoder) want(path string, n *node, f *field, form, fix string) {
 }
 
 func (d *decoder) structure(path string, n *node, v reflect.Value) {
-	switch n.kind { //nolint:exhaustive // all others are wrong
+	switch n.kind {
 	case nullKind:
 		return
 	case mapKind:
@@ -183,29 +193,18 @@ func (d *decoder) structure(path string, n *node, v reflect.Value) {
 		i := slices.IndexFunc(all, func(f field) bool { return f.name == e.key })
 		switch {
 		case i >= 0:
-			d.value(join(path, e.key), e.value, v.Field(all[i].index), &all[i])
+			d.value(join(path, e.key), e.value, v.FieldByIndex(all[i].index), &all[i])
 		case rest >= 0:
 			others = append(others, e)
 		default:
 			d.unknown(path, e, append(names(all), d.extra...))
 		}
 	}
-	if rest >= 0 && len(others) > 0 {
-		d.inline(path, n, others, v.Field(rest))
-	}
-}
-
-// inline keeps the keys that are not the struct's own, without looking at them.
-func (d *decoder) inline(path string, n *node, others []entry, v reflect.Value) {
-	m := make(map[string]any, len(others))
-	for _, e := range others {
-		m[e.key] = &node{kind: e.value.kind} // never the values: they may be secrets
-		if d.origin != nil {
+	if d.origin != nil {
+		for _, e := range others {
 			d.trace(join(path, e.key), e.value)
 		}
 	}
-	_ = n
-	v.Set(reflect.ValueOf(m))
 }
 
 // trace notes where values came from that are decoded later.
@@ -245,7 +244,7 @@ func (d *decoder) mapping(path string, n *node, v reflect.Value, f *field) {
 		return
 	}
 	if n.kind != mapKind {
-		d.want(path, n, f, "a map", "write { NAME: … }, or the names on lines of their own")
+		d.want(path, n, nil, "a map", "write { NAME: … }, or the names on lines of their own")
 		return
 	}
 	m := reflect.MakeMapWithSize(v.Type(), len(n.entries))
@@ -281,7 +280,7 @@ func (d *decoder) list(path string, n *node, v reflect.Value, f *field) {
 	s := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
 		p := fmt.Sprintf("%s[%d]", path, i)
-		d.value(itemPath(path, i, p, item), item, s.Index(i), f)
+		d.value(itemPath(path, p, item), item, s.Index(i), f)
 	}
 	v.Set(s)
 }
@@ -345,7 +344,7 @@ func (d *decoder) raw(path string, n *node, v reflect.Value) {
 
 // text is a text, or a number as it was written: a project of Google's has a number for its name.
 func (d *decoder) text(path string, n *node, f *field) (string, bool) {
-	switch n.kind { //nolint:exhaustive // all others are wrong
+	switch n.kind {
 	case stringKind, intKind, floatKind:
 	case boolKind:
 		d.want(path, n, f, "text", "put it in quotes")
@@ -367,7 +366,10 @@ func (d *decoder) text(path string, n *node, f *field) (string, bool) {
 // word tells that a value is none of the words that are possible.
 func (d *decoder) word(path string, n *node, words []string) {
 	known := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
-	what := quoteKey(n.quote()) + " is not known"
+	what := "this word is not known"
+	if !n.risky() {
+		what = quoteKey(n.quote()) + " is not known"
+	}
 	if len(n.vars) > 0 {
 		what = "the value of " + list(n.vars) + " is not known"
 	}

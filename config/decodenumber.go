@@ -61,8 +61,17 @@ func (d *decoder) said(n *node) string {
 	if len(n.vars) > 0 {
 		return "the value of " + list(n.vars)
 	}
+	if n.risky() {
+		return "the value"
+	}
+	if n.kind == stringKind && !figure.MatchString(n.written) {
+		return quoteKey(n.quote())
+	}
 	return n.quote()
 }
+
+// figure is a number with or without a unit, which needs no quotes.
+var figure = regexp.MustCompile(`^[-+]?[0-9.]+[A-Za-z]*$`)
 
 // inRange holds a value to the field's min and max.
 func (d *decoder) inRange(path string, n *node, f *field, x float64, bound func(string) float64) bool {
@@ -139,12 +148,8 @@ func (d *decoder) noDuration(path string, n *node, text string) {
 		} else if _, err := time.ParseDuration(unit[1] + word); err == nil {
 			fix = "write " + unit[1] + word
 		}
-		d.fail(n, path, quoteKey(n.quote())+" has an unknown unit", fix, "")
+		d.fail(n, path, d.said(n)+" has an unknown unit", fix, "")
 	default:
-		what := quoteKey(n.quote()) + " is no duration"
-		if fromVariable {
-			what = d.said(n) + " is no duration"
-		}
-		d.fail(n, path, what, "write one such as 30s or 1m30s", "")
+		d.fail(n, path, d.said(n)+" is no duration", "write one such as 30s or 1m30s", "")
 	}
 }

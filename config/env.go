@@ -30,17 +30,18 @@ type variable struct {
 	name, path string
 	set        func(l *loader, v *variable, text string)
 	min, max   float64
+	doc        string
 }
 
 // variables are all of them but LLM_<OPERATION>_TIMEOUT.
 var variables = []variable{
-	{"LLM_MAX_RETRIES", "retry.max_retries", setRetries, 0, 100},
-	{"LLM_RETRY_BASE_DELAY", "retry.base", setBase, 0, maxSeconds},
-	{"LLM_RETRY_MAX_DELAY", "retry.max", setMax, 0, maxSeconds},
-	{"LLM_RETRY_JITTER", "retry.jitter", setJitter, 0, 0},
-	{"CIRCUIT_BREAKER_FAILURE_THRESHOLD", "breaker.threshold", setThreshold, 0.5, 1000},
-	{"CIRCUIT_BREAKER_TIMEOUT_SECONDS", "breaker.open_for", setOpenFor, 0.001, maxSeconds},
-	{"LLM_EMERGENCY_MODE", "emergency", setEmergency, 0, 0},
+	{"LLM_MAX_RETRIES", "retry.max_retries", setRetries, 0, 100, "a whole number; 0 is none; that of every plan, too"},
+	{"LLM_RETRY_BASE_DELAY", "retry.base", setBase, 0, maxSeconds, "seconds"},
+	{"LLM_RETRY_MAX_DELAY", "retry.max", setMax, 0, maxSeconds, "seconds"},
+	{"LLM_RETRY_JITTER", "retry.jitter", setJitter, 0, 0, "`true` is +-25 %, `false` is `none`"},
+	{"CIRCUIT_BREAKER_FAILURE_THRESHOLD", "breaker.threshold", setThreshold, 0.5, 1000, "a number"},
+	{"CIRCUIT_BREAKER_TIMEOUT_SECONDS", "breaker.open_for", setOpenFor, 0.001, maxSeconds, "seconds"},
+	{"LLM_EMERGENCY_MODE", "emergency", setEmergency, 0, 0, "`true` or `false`"},
 }
 
 // maxSeconds is a day, the longest time that a setting may have.
@@ -239,11 +240,14 @@ func (l *loader) lookAlikes() {
 	}
 	for _, name := range slices.Compact(sorted(set)) {
 		ours := strings.HasPrefix(name, "LLM_") || strings.HasPrefix(name, "CIRCUIT_BREAKER_") || strings.HasPrefix(name, "AZURE_OPENAI_")
-		if slices.Contains(known, name) || !ours && nearest(name, known) == "" {
+		near := nearest(name, known)
+		if !ours && near != "" && distance(name, near) > 2 {
+			near = "" // PIP_DEFAULT_TIMEOUT is another's
+		}
+		if slices.Contains(known, name) || !ours && near == "" {
 			continue
 		}
 		at := place{variable: name}
-		near := nearest(name, known)
 		switch {
 		case near != "":
 			l.tree.warn(l.config, at, "", "no such variable is known", "did you mean "+near+"?")

@@ -26,11 +26,10 @@ const noTarget = "no target: none of these is set: " + envAzureEndpoint + " | " 
 // order. Credentials that are not here are found by the adapters, as the vendors' own SDKs find them; so are
 // endpoints other than Azure's.
 func (l *loader) environmentTargets() {
-	before := len(l.report.problems)
 	if l.isSet(envAzureEndpoint) {
 		l.environmentTarget("azure", envAzureEndpoint,
 			setting{key: "endpoint", from: envAzureEndpoint, required: true}, setting{key: "deployment", from: envAzureDeployment, required: true},
-			setting{key: "api_key", from: envAzureKey, required: true}, setting{key: "api_version", from: envAzureVersion})
+			setting{key: "api_key", from: envAzureKey, required: true, instead: ", write a file with auth: entra"}, setting{key: "api_version", from: envAzureVersion})
 	}
 	if l.isSet(envBedrockModel) {
 		l.environmentTarget("bedrock", envBedrockModel,
@@ -43,15 +42,18 @@ func (l *loader) environmentTargets() {
 			key = envGoogleKey // Vertex AI takes no key of the Gemini API
 		}
 		l.environmentTarget("vertex", envVertexModel,
-			setting{key: "model", from: envVertexModel, required: true}, setting{key: "project", from: envVertexProject, required: withProject},
+			setting{key: "model", from: envVertexModel, required: true}, setting{key: "project", from: envVertexProject, required: withProject, instead: " or " + envGeminiKey},
 			setting{key: "location", from: envVertexLocation}, setting{key: "api_key", from: key})
 	}
-	if len(l.config.Targets) == 0 && len(l.report.problems) == before {
-		at := place{}
+	if len(l.config.Targets) == 0 && !l.report.failed() { // another error may be the reason
+		at, next := place{}, "next: set them, or write targets: into a file"
 		if n := l.tree.root; n != nil {
 			at = place{src: n.at.src}
+			if n.get("targets") != nil {
+				next = "next: take the # from a target under targets:, or write one, or set them"
+			}
 		}
-		l.report.add(at, "", noTarget, "", "next: set them, or write targets: into a file")
+		l.report.add(at, "", noTarget, "", next)
 		l.report.problems[len(l.report.problems)-1].noTgt = true
 	}
 }
@@ -72,6 +74,7 @@ func (l *loader) first(names ...string) string {
 type setting struct {
 	key, from string
 	required  bool
+	instead   string // another way than to export it
 }
 
 // environmentTarget makes a target of variables; because is the one that asked for it.
@@ -84,7 +87,7 @@ func (l *loader) environmentTarget(provider, because string, settings ...setting
 		switch {
 		case !ok && s.required:
 			complete = false
-			l.report.add(place{variable: because}, "", "it is set, but "+s.from+" is not", "", "next: export "+s.from+", or unset "+because)
+			l.report.add(place{variable: because}, "", "it is set, but "+s.from+" is not", "", "next: export "+s.from+s.instead+", or unset "+because)
 			continue
 		case !ok:
 			continue

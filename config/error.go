@@ -87,7 +87,7 @@ func (e *Error) Format(f fmt.State, verb rune) {
 
 // Is reports whether target is [llm.ErrInvalid], or [ErrNoTarget] if that is what is wrong.
 func (e *Error) Is(target error) bool {
-	return target == llm.ErrInvalid || target == ErrNoTarget && e.noTarget //nolint:errorlint // both are constants to compare with
+	return target == llm.ErrInvalid || target == ErrNoTarget && e.noTarget
 }
 
 // String is the problem on one line.
@@ -138,10 +138,30 @@ func (p Problem) Detail() string {
 	} else if fix != "" {
 		fmt.Fprintf(&b, "%s | %s\n", margin, fix)
 	}
-	if p.Note != "" {
-		fmt.Fprintf(&b, "%s | %s\n", margin, p.Note)
+	for _, line := range wrap(p.Note, pictureWidth) {
+		fmt.Fprintf(&b, "%s | %s\n", margin, line)
 	}
 	return b.String()
+}
+
+// wrap breaks a text at blanks into lines of at most width signs, where its words allow it.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) > width:
+			lines = append(lines, line)
+			line = "  " + word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // report collects problems. One for each place: what follows from an error is not told again.

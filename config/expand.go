@@ -35,7 +35,7 @@ func (x *expander) all(path string, n *node, files bool) {
 	case listKind:
 		for i, item := range n.items {
 			name := fmt.Sprintf("%s[%d]", path, i)
-			x.all(itemPath(path, i, name, item), item, files || path == "targets")
+			x.all(itemPath(path, name, item), item, files || path == "targets")
 		}
 	case stringKind:
 		x.variables(path, n)
@@ -47,7 +47,7 @@ func (x *expander) all(path string, n *node, files bool) {
 }
 
 // itemPath is the path of an item of a list: targets go by their name.
-func itemPath(path string, _ int, numbered string, item *node) string {
+func itemPath(path, numbered string, item *node) string {
 	if path != "targets" {
 		return numbered
 	}
@@ -98,7 +98,7 @@ func (x *expander) variables(path string, n *node) {
 				return m[2]
 			}
 			if !n.broken {
-				x.fail(path, n, name+" is not set", "next: export it"+inPlaceOf(path))
+				x.fail(path, n, name+" is not set", "next: export it"+inPlaceOf(path, name))
 			}
 			return ""
 		}
@@ -112,10 +112,10 @@ func (x *expander) variables(path string, n *node) {
 }
 
 // inPlaceOf is what else to write for a secret.
-func inPlaceOf(path string) string {
+func inPlaceOf(path, variable string) string {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if !secretKey(key) {
-		return fmt.Sprintf(`, or write the value itself, or "${NAME:-VALUE}" for one to use without it`)
+		return `, or write the value itself, or "${` + variable + `:-VALUE}" for one to use without it`
 	}
 	owner := strings.TrimSuffix(strings.TrimPrefix(path, "targets."), "."+key)
 	if !isKey(owner) {

@@ -63,15 +63,16 @@ type FileBreaker struct {
 
 // FileTarget is one way to reach a model. The keys that are not here are the provider's own.
 type FileTarget struct {
-	Name       string         `yaml:"name" doc:"What plans, routes and the trail call it. Required, unique."`
-	Provider   string         `yaml:"provider" doc:"Who answers: azure, bedrock, vertex, openai, or what else the program was built with. Required."`
-	Pool       string         `yaml:"pool" doc:"Targets of one pool are one position in the order and are drawn by weight." default:"alone"`
-	Weight     int            `yaml:"weight" min:"1" max:"1000000" doc:"The share of calls within the pool." default:"1"`
-	QuotaGroup string         `yaml:"quota_group" doc:"Targets that share a quota are left alone together when one is throttled." default:"alone"`
-	Tags       []string       `yaml:"tags" doc:"Words that a request may route by."`
-	Limits     FileLimits     `yaml:"limits" doc:"Limits of this target; they shorten the plan's and never lengthen them."`
-	Can        FileCan        `yaml:"can" doc:"What the model can, where it differs from what the provider says."`
-	Settings   map[string]any `yaml:",inline"`
+	Name       string     `yaml:"name" doc:"What plans, routes and the trail call it. Required, unique."`
+	Provider   string     `yaml:"provider" doc:"Who answers: azure, bedrock, vertex, openai, or what else the program was built with. Required."`
+	Pool       string     `yaml:"pool" doc:"Targets of one pool are one position in the order and are drawn by weight." default:"alone"`
+	Weight     int        `yaml:"weight" min:"1" max:"1000000" doc:"The share of calls within the pool." default:"1"`
+	QuotaGroup string     `yaml:"quota_group" doc:"Targets that share a quota are left alone together when one is throttled." default:"alone"`
+	Tags       []string   `yaml:"tags" doc:"Words that a request may route by."`
+	Limits     FileLimits `yaml:"limits" doc:"Limits of this target; they shorten the plan's and never lengthen them."`
+	Can        FileCan    `yaml:"can" doc:"What the model can, where it differs from what the provider says."`
+	// Settings stands for the provider's own keys. They are decoded by Target.Settings, never into here: they may be secrets.
+	Settings map[string]any `yaml:",inline"`
 }
 
 // FileLimits shorten a plan's limits for one target.

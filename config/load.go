@@ -215,10 +215,8 @@ func mergeTargets(base, over *node) *node {
 
 // load makes the Config of a tree, which may be nil.
 func (l *loader) load(root *node, path string) (*Config, error) {
-	if l.report.failed() {
-		if l.onlySyntax(root) {
-			return nil, l.report.err()
-		}
+	if root == nil && l.report.failed() {
+		return nil, l.report.err() // nothing could be read
 	}
 	l.tree = &tree{file: path, root: root, origin: map[string]place{}, files: l.files, targets: map[string]*node{}}
 	l.config = &Config{tree: l.tree}
@@ -240,6 +238,3 @@ func (l *loader) load(root *node, path string) (*Config, error) {
 	}
 	return l.config, nil
 }
-
-// onlySyntax reports whether nothing of the file could be read.
-func (l *loader) onlySyntax(root *node) bool { return root == nil }

@@ -6,9 +6,9 @@ import (
 )
 
 // nearest is the candidate that a mistyped word most likely means, "" if none is near: one that differs in two
-// letters at the most, or in capitals, dashes and underscores only.
+// letters at the most, in a third of them if the word is long, or in capitals, dashes and underscores only.
 func nearest(word string, candidates []string) string {
-	const most = 2
+	most := max(2, len([]rune(word))/3)
 	best, least := "", most+1
 	for _, c := range candidates {
 		d := distance(word, c)

@@ -69,9 +69,28 @@ func (n *node) quote() string {
 	return string(text)
 }
 
+// risky reports whether a value may hold a secret whatever its key is: an address with a password or a query.
+func (n *node) risky() bool { return strings.ContainsAny(n.written, "@?") }
+
+// secrets are the values below a key that may hold one.
+func (n *node) secrets(key string, secret bool) (all []string) {
+	secret = secret || secretKey(key)
+	const shortest = 4 // what is shorter is part of many words
+	if n.kind.scalar() && len(n.text) >= shortest && (secret || n.risky() || n.changed()) {
+		all = append(all, n.text)
+	}
+	for _, e := range n.entries {
+		all = append(all, e.value.secrets(e.key, secret)...)
+	}
+	for _, item := range n.items {
+		all = append(all, item.secrets(key, secret)...)
+	}
+	return all
+}
+
 // show marks the value as harmless.
 func (n *node) show() {
-	if n.kind.scalar() && n.source != "" {
+	if n.kind.scalar() && n.source != "" && !n.risky() {
 		n.at.src.show(n.at.line, n.at.col, n.source)
 	}
 }

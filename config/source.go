@@ -56,6 +56,7 @@ type source struct {
 	lines []string
 
 	mu    sync.Mutex // Settings may be decoded at the same time
+	runes map[int][]rune
 	shown map[int][]span
 }
 
@@ -64,7 +65,7 @@ type span struct{ from, to int }
 
 func newSource(name, dir string, order int, text string) *source {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return &source{name: name, dir: dir, order: order, lines: strings.Split(text, "\n"), shown: map[int][]span{}}
+	return &source{name: name, dir: dir, order: order, lines: strings.Split(text, "\n"), shown: map[int][]span{}, runes: map[int][]rune{}}
 }
 
 // show marks text, which stands at line and col, as harmless. A text that does not stand there is not marked.
@@ -73,13 +74,17 @@ func (s *source) show(line, col int, text string) {
 		return
 	}
 	text, _, _ = strings.Cut(text, "\n")
-	runes := []rune(s.lines[line-1])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	runes, ok := s.runes[line]
+	if !ok {
+		runes = []rune(s.lines[line-1])
+		s.runes[line] = runes // lines may be long, and have many parts
+	}
 	from, to := col-1, col-1+utf8.RuneCountInString(text)
 	if to > len(runes) || string(runes[from:to]) != text {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.shown[line] = append(s.shown[line], span{from, to})
 }
 

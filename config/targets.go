@@ -36,7 +36,7 @@ func (l *loader) targets(f *File) {
 }
 
 func (l *loader) target(i int, n *node, f *FileTarget) {
-	path := itemPath("targets", i, fmt.Sprintf("targets[%d]", i), n)
+	path := itemPath("targets", fmt.Sprintf("targets[%d]", i), n)
 	switch name := n.get("name"); {
 	case name == nil:
 		l.report.add(n.at, path, "the target has no name", "write name: NAME", "")

@@ -3,7 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -18,6 +21,8 @@ const (
 	maxBytes = 1 << 20
 	maxDepth = 32
 	maxNodes = 50_000
+	// The YAML library takes the square of the number of tokens in some files. A thousand targets are below this.
+	maxTokens = 40_000
 )
 
 // parse reads one file as a tree. It never panics; nil without a problem is a file without content.
@@ -33,9 +38,14 @@ func parse(src *source, text []byte, r *report) (root *node) {
 		return nil
 	}
 	tokens := lexer.Tokenize(string(text))
+	if len(tokens) > maxTokens {
+		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "", "next: is it the right file?")
+		return nil
+	}
 	if !shallow(src, tokens, r) {
 		return nil
 	}
+	src.showSigns(tokens)
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		syntax(src, err, r)
@@ -47,7 +57,7 @@ func parse(src *source, text []byte, r *report) (root *node) {
 			continue
 		}
 		if root != nil {
-			r.add(b.at(d.Body.GetToken()), "", "a second document begins here", "keep one in a file", "")
+			r.add(b.build(d.Body, 0).at, "", "a second document begins here", "keep one in a file", "")
 			return nil
 		}
 		root = b.build(d.Body, 0)
@@ -80,7 +90,7 @@ func shallow(src *source, tokens token.Tokens, r *report) bool {
 		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType, token.AliasType:
 			run++
 		}
-		if depth > maxDepth || run > 2*maxNodes/maxDepth || t.Position.Column > maxBytes/8 || run > maxDepth && depth == 0 {
+		if depth > maxDepth || depth == 0 && run > maxDepth {
 			r.add(place{src: src, line: line, col: t.Position.Column, hidden: true}, "",
 				fmt.Sprintf("this nests more than %d levels", maxDepth), "", "next: is it the right file?")
 			return false
@@ -99,9 +109,30 @@ func syntax(src *source, err error, r *report) {
 			at.line, at.col = max(t.Position.Line, 1), max(t.Position.Column, 1)
 		}
 	}
-	src.showKeys()
+	if open, ok := openQuote(src, at); ok {
+		r.add(open, "", "a quote is not closed", "close it", "")
+		return
+	}
 	what, fix, note := explain(src, at, message)
 	r.add(at, "", what, fix, note)
+}
+
+// openQuote is the last double quote that opens above a place and that nobody closes. YAML reads on from it to the
+// opening quote of a later value, and finds the fault behind that, where nothing is wrong.
+func openQuote(src *source, at place) (place, bool) {
+	open, found := place{}, false
+	for i := range min(at.line-1, len(src.lines)) {
+		line, _, _ := strings.Cut(src.lines[i], " #")
+		last := strings.LastIndexByte(line, '"')
+		switch {
+		case strings.Count(line, `"`)%2 == 0:
+		case found:
+			found = false
+		case last > 0 && strings.ContainsRune(" [{,", rune(line[last-1])): // else it is a sign within a word
+			open, found = place{src: src, line: i + 1, col: utf8.RuneCountInString(line[:last]) + 1}, true
+		}
+	}
+	return open, found
 }
 
 // explain turns a message of the YAML library into what is wrong and what to write. Its own words are used only
@@ -122,6 +153,10 @@ func explain(src *source, at place, message string) (what, fix, note string) {
 		return "a quote is not closed", "close it", ""
 	case strings.Contains(message, "mapping value is not allowed"):
 		return "a second colon in one value", `put the value in quotes, or each key on a line of its own`, ""
+	case noColon.MatchString(line):
+		return "there is no colon behind the key", "write KEY: VALUE", ""
+	case noBlank.MatchString(line):
+		return "there is no blank behind the colon", "write KEY: VALUE", ""
 	case strings.Contains(message, "non-map value is specified"), strings.Contains(message, "value is not allowed in this context"):
 		return "this is not at the level of the lines around it", "indent it like its neighbours", ""
 	case strings.Contains(message, "invalid key"):
@@ -131,13 +166,28 @@ func explain(src *source, at place, message string) (what, fix, note string) {
 	}
 }
 
-// showKeys marks the keys that lines begin with, for pictures of files that cannot be parsed.
-func (s *source) showKeys() {
-	for i, line := range s.lines {
-		rest := strings.TrimLeft(line, " \t-")
-		key, _, ok := strings.Cut(rest, ":")
-		if ok && isKey(key) {
-			s.show(i+1, len([]rune(line))-len([]rune(rest))+1, key+":")
+// noColon is a key and one word, without a colon between them.
+var noColon = regexp.MustCompile(`^[ -]*[a-z_]+ +[^ :#]+ *(#.*)?$`)
+
+// noBlank is a key whose value stands right behind the colon.
+var noBlank = regexp.MustCompile(`^[ -]*[a-z_]+:[^ ]`)
+
+// showSigns marks braces, commas and the like as harmless, and the words that are keys of ours.
+func (s *source) showSigns(tokens token.Tokens) {
+	words := ownWords()
+	for _, t := range tokens {
+		if t.Position == nil {
+			continue
+		}
+		switch t.Type {
+		case token.MappingStartType, token.MappingEndType, token.SequenceStartType, token.SequenceEndType,
+			token.CollectEntryType, token.MappingValueType, token.SequenceEntryType:
+			s.show(t.Position.Line, t.Position.Column, t.Value)
+		case token.StringType:
+			if slices.Contains(words, t.Value) {
+				s.show(t.Position.Line, t.Position.Column, t.Value)
+			}
+		default:
 		}
 	}
 }
@@ -156,8 +206,18 @@ type builder struct {
 	report  *report
 	anchors map[string]ast.Node
 	open    map[string]bool // the anchors that are being resolved
+	path    string          // of what is being built
 	count   int
 	stopped bool
+}
+
+// inside builds what is at a path below.
+func (b *builder) inside(path string, n ast.Node, depth int) *node {
+	outer := b.path
+	b.path = path
+	m := b.build(n, depth)
+	b.path = outer
+	return m
 }
 
 func (b *builder) at(t *token.Token) place {
@@ -189,13 +249,15 @@ func (b *builder) build(n ast.Node, depth int) *node {
 		return m
 	case *ast.SequenceNode:
 		m := &node{kind: listKind, at: b.at(n.Start)}
-		b.punctuate(n.Start, n.End)
-		for _, item := range n.Values {
-			m.items = append(m.items, b.build(item, depth+1))
+		for i, item := range n.Values {
+			m.items = append(m.items, b.inside(fmt.Sprintf("%s[%d]", b.path, i), item, depth+1))
 		}
 		return m
 	case *ast.AnchorNode:
-		b.anchors[n.Name.GetToken().Value] = n.Value
+		name := n.Name.GetToken().Value
+		b.anchors[name] = n.Value
+		b.open[name] = true
+		defer delete(b.open, name)
 		return b.build(n.Value, depth+1)
 	case *ast.AliasNode:
 		return b.alias(n, depth)
@@ -206,8 +268,8 @@ func (b *builder) build(n ast.Node, depth int) *node {
 	}
 }
 
-func (b *builder) fail(at place, what, fix, note string) *node {
-	b.report.add(at, "", what, fix, note)
+func (b *builder) fail(at place, what, fix string) *node {
+	b.report.add(at, b.path, what, fix, "")
 	return &node{at: at, broken: true}
 }
 
@@ -216,7 +278,6 @@ func (b *builder) mapping(n *ast.MappingNode, depth int) *node {
 	if len(n.Values) > 0 && !n.IsFlowStyle {
 		m.at = b.at(n.Values[0].Key.GetToken())
 	}
-	b.punctuate(n.Start, n.End)
 	for _, v := range n.Values {
 		b.entry(m, v, depth)
 	}
@@ -224,7 +285,6 @@ func (b *builder) mapping(n *ast.MappingNode, depth int) *node {
 }
 
 func (b *builder) entry(m *node, v *ast.MappingValueNode, depth int) {
-	b.punctuate(v.Start, v.CollectEntry)
 	at := b.at(v.Key.GetToken())
 	if _, merge := v.Key.(*ast.MergeKeyNode); merge {
 		b.merge(m, b.build(v.Value, depth+1), at)
@@ -232,17 +292,17 @@ func (b *builder) entry(m *node, v *ast.MappingValueNode, depth int) {
 	}
 	key, ok := b.key(v.Key)
 	if !ok {
-		b.fail(at, "this is no key", "write NAME: VALUE", "")
+		b.fail(at, "this is no key", "write NAME: VALUE")
 		return
 	}
-	value := b.build(v.Value, depth+1)
+	value := b.inside(join(b.path, key), v.Value, depth+1)
 	for i := range m.entries {
 		if e := &m.entries[i]; e.key == key {
 			if e.at.line == 0 { // from a <<, which gives way
 				*e = entry{key: key, at: at, value: value}
 				return
 			}
-			b.fail(at, fmt.Sprintf("the key %s is given twice", quoteKey(key)), fmt.Sprintf("leave out one; the other is at line %d", e.at.line), "")
+			b.fail(at, fmt.Sprintf("the key %s is given twice", quoteKey(key)), fmt.Sprintf("leave out one; the other is at line %d", e.at.line))
 			return
 		}
 	}
@@ -280,7 +340,7 @@ func (b *builder) merge(m, from *node, at place) {
 	for _, f := range maps {
 		if f.kind != mapKind {
 			if !f.broken {
-				b.fail(at, "<< wants a map, or a list of maps", "write <<: *NAME", "")
+				b.fail(at, "<< wants a map, or a list of maps", "write <<: *NAME")
 			}
 			continue
 		}
@@ -305,9 +365,9 @@ func (b *builder) alias(n *ast.AliasNode, depth int) *node {
 		if near := nearest(name, sorted(known)); near != "" {
 			fix = fmt.Sprintf("did you mean *%s?", near)
 		}
-		return b.fail(b.at(n.Start), "no anchor before this has the name of this alias", fix, "")
+		return b.fail(b.at(n.Start), "no anchor before this has the name of this alias", fix)
 	case b.open[name]:
-		return b.fail(b.at(n.Start), "this alias stands inside its own anchor", "leave it out", "")
+		return b.fail(b.at(n.Start), "this alias stands inside its own anchor", "leave it out")
 	}
 	b.open[name] = true
 	defer delete(b.open, name)
@@ -327,7 +387,7 @@ func (b *builder) tagged(n *ast.TagNode, depth int) *node {
 	case "!!int", "!!float", "!!bool", "!!map", "!!seq", "!!null":
 		return b.build(v, depth+1)
 	default:
-		return b.fail(b.at(n.Start), "tags are not known here", "leave it out", "")
+		return b.fail(b.at(n.Start), "tags are not known here", "leave it out")
 	}
 }
 
@@ -352,17 +412,8 @@ func (b *builder) scalar(n ast.Node) *node {
 		m.text, m.written = n.Value.Value, n.Value.Value
 		return m
 	default:
-		return b.fail(m.at, "this is no value", "write text, a number, a list or a map", "")
+		return b.fail(m.at, "this is no value", "write text, a number, a list or a map")
 	}
 	m.text, m.written, m.source = t.Value, t.Value, strings.TrimSpace(t.Origin)
 	return m
-}
-
-// punctuate marks signs such as braces as harmless.
-func (b *builder) punctuate(tokens ...*token.Token) {
-	for _, t := range tokens {
-		if t != nil && t.Position != nil {
-			b.src.show(t.Position.Line, t.Position.Column, strings.TrimSpace(t.Value))
-		}
-	}
 }

@@ -8,14 +8,16 @@ import "context"
 // [Awaited].
 type CallerKey struct{}
 
-// Awaited reports whether the work under ctx has a deadline of its caller's or of an execution: somebody waits for
-// it until then and no longer. It is false for a context without a deadline, and for one whose only deadlines are
-// limits of the program itself, as [CallerKey] says. Only where it is true [Header.Set] writes a header; how much
-// is written then is what the nearest of all deadlines leaves.
+// Awaited reports whether the work under ctx has a deadline of its caller's or of an execution, one begun under a limit
+// included: somebody waits for it until then and no longer. It is false for a context without a deadline, and for one
+// whose only deadlines are limits of the program itself, as [CallerKey] says. Only where it is true [Header.Set] writes
+// a header; how much is written then is what the nearest of all deadlines leaves.
 func Awaited(ctx context.Context) bool {
-	if caller, ok := ctx.Value(CallerKey{}).(context.Context); ok {
-		return Awaited(caller)
+	_, ends := left(ctx)
+	caller, limited := ctx.Value(CallerKey{}).(context.Context)
+	if !ends || !limited {
+		return ends
 	}
-	_, ok := left(ctx)
-	return ok
+	begun := bounded(ctx)
+	return begun != nil && begun != bounded(caller) || Awaited(caller)
 }

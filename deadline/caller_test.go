@@ -39,19 +39,23 @@ func TestAwaited(t *testing.T) {
 		execution time.Duration // 0: none
 		limits    []time.Duration
 		inside    time.Duration // a deadline under the limits; 0: none
+		begun     time.Duration // an execution begun under the limits; 0: none
 		want      string        // what Set writes
 	}{
-		{"nothing", 0, 0, nil, 0, ""},
-		{"a limit", 0, 0, []time.Duration{30 * s}, 0, ""},
-		{"a limit in a limit", 0, 0, []time.Duration{60 * s, 30 * s}, 0, ""},
-		{"a deadline under a limit", 0, 0, []time.Duration{30 * s}, 10 * s, ""},
-		{"a caller's deadline", 20 * s, 0, nil, 0, "20000"},
-		{"an execution", 0, 20 * s, nil, 0, "20000"},
-		{"a limit within a caller's deadline", 60 * s, 0, []time.Duration{30 * s}, 0, "30000"},
-		{"a limit within an execution", 0, 60 * s, []time.Duration{30 * s}, 0, "30000"},
-		{"a limit beyond a caller's deadline", 20 * s, 0, []time.Duration{30 * s}, 0, "20000"},
-		{"limits within a caller's deadline", 60 * s, 0, []time.Duration{30 * s, 10 * s}, 0, "10000"},
-		{"a deadline under a limit within a caller's deadline", 60 * s, 0, []time.Duration{30 * s}, 10 * s, "10000"},
+		{"nothing", 0, 0, nil, 0, 0, ""},
+		{"a limit", 0, 0, []time.Duration{30 * s}, 0, 0, ""},
+		{"a limit in a limit", 0, 0, []time.Duration{60 * s, 30 * s}, 0, 0, ""},
+		{"a deadline under a limit", 0, 0, []time.Duration{30 * s}, 10 * s, 0, ""},
+		{"a caller's deadline", 20 * s, 0, nil, 0, 0, "20000"},
+		{"an execution", 0, 20 * s, nil, 0, 0, "20000"},
+		{"a limit within a caller's deadline", 60 * s, 0, []time.Duration{30 * s}, 0, 0, "30000"},
+		{"a limit within an execution", 0, 60 * s, []time.Duration{30 * s}, 0, 0, "30000"},
+		{"a limit beyond a caller's deadline", 20 * s, 0, []time.Duration{30 * s}, 0, 0, "20000"},
+		{"limits within a caller's deadline", 60 * s, 0, []time.Duration{30 * s, 10 * s}, 0, 0, "10000"},
+		{"a deadline under a limit within a caller's deadline", 60 * s, 0, []time.Duration{30 * s}, 10 * s, 0, "10000"},
+		{"an execution under a limit", 0, 0, []time.Duration{30 * s}, 0, 10 * s, "10000"},
+		{"a longer one, which the limit ends", 0, 0, []time.Duration{60 * s, 30 * s}, 0, 45 * s, "30000"},
+		{"one under a limit under an execution", 0, 60 * s, []time.Duration{30 * s}, 0, 10 * s, "10000"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,6 +73,10 @@ func TestAwaited(t *testing.T) {
 				}
 				ctx, stop = within(ctx, tt.inside)
 				defer stop()
+				if tt.begun > 0 {
+					ctx, stop = deadline.With(ctx, tt.begun, nil)
+					defer stop()
+				}
 				equal(t, "Awaited", deadline.Awaited(ctx), tt.want != "")
 
 				header := make(http.Header)
@@ -91,4 +99,21 @@ func TestAwaited(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAwaitedDetached: work that no deadline reaches is awaited by nobody, although it began under a limit of a call
+// with one; what stands in its headers stays.
+func TestAwaitedDetached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 60*s)
+		defer stop()
+		ctx, cancel := limit(ctx, 30*s)
+		defer cancel()
+		ctx = context.WithoutCancel(ctx)
+		equal(t, "Awaited", deadline.Awaited(ctx), false)
+		header := http.Header{name: {"7"}}
+		(*deadline.Header)(nil).Set(ctx, header)
+		equal(t, "header", header.Get(name), "7")
+	})
 }

@@ -58,13 +58,14 @@ func bounded(ctx context.Context) *execution {
 // An execution inside another one can only be shorter: the end, the moment from which [Check] fails and the
 // moment of [Warned] are never later than those outside, and the caps outside hold when o has none.
 // A context from context.WithoutCancel is inside nothing: work that must go on after the end, such as a last
-// flush, gets a With of its own there.
+// flush, gets a With of its own there, directly on it. Without one the look-ups still find the old execution, and so
+// does a With further in, as long as a deadline set in between is not later than its end.
 //
 // o may be nil. With does not validate it: lengths below zero count as zero. See [Options.Validate].
 func With(ctx context.Context, total time.Duration, o *Options) (context.Context, context.CancelFunc) {
 	start := time.Now()
 	end := start.Add(total)
-	if own, ok := ctx.Deadline(); ok && own.Before(end) {
+	if own := ownEnd(ctx, start); !own.IsZero() && own.Before(end) {
 		end = own
 	}
 	return newExecution(ctx, start, end, o)
@@ -74,8 +75,18 @@ func With(ctx context.Context, total time.Duration, o *Options) (context.Context
 // context that came with a deadline, for example from the handler of a platform. If ctx has none, the result
 // has none either, and only o.Caps hold.
 func Limit(ctx context.Context, o *Options) (context.Context, context.CancelFunc) {
-	end, _ := ctx.Deadline()
-	return newExecution(ctx, time.Now(), end, o)
+	start := time.Now()
+	return newExecution(ctx, start, ownEnd(ctx, start), o)
+}
+
+// ownEnd is ctx's own deadline, zero if it has none. It is at now or later, and by the monotonic clock of now: that of a
+// platform is often one of the wall clock, which may be set while the work goes on.
+func ownEnd(ctx context.Context, now time.Time) time.Time {
+	own, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return now.Add(max(own.Sub(now), 0))
 }
 
 // newExecution starts an execution under ctx whose end, before the margin, is end; zero: it has none.

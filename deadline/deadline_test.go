@@ -110,6 +110,83 @@ func TestEnd(t *testing.T) {
 	})
 }
 
+// odd is a context whose answers do not fit one another, as those of other libraries can be.
+type odd struct {
+	context.Context
+	end time.Time
+	ok  bool
+	err error
+}
+
+func (o odd) Deadline() (time.Time, bool) { return o.end, o.ok }
+
+func (o odd) Err() error {
+	if o.err != nil {
+		return o.err
+	}
+	return o.Context.Err()
+}
+
+// TestEndOfAnOddDeadline: what a context says of its deadline is taken as far as it goes, and never makes work unbounded.
+func TestEndOfAnOddDeadline(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		ctx   func(context.Context) (context.Context, context.CancelFunc)
+		with  time.Duration // Total of With
+		limit time.Duration // Total of Limit; -1: none
+	}{
+		{"the zero time", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithDeadline(ctx, time.Time{})
+		}, 0, 0},
+		{"the zero time, not ended", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return odd{Context: ctx, ok: true}, func() {}
+		}, 0, 0},
+		{"a time that does not count", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return odd{Context: ctx, end: time.Now().Add(5 * s)}, func() {}
+		}, 60 * s, -1},
+		{"a time of the wall clock", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithDeadline(ctx, time.Now().Add(30*s).Round(0))
+		}, 30 * s, 30 * s},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				own, stop := tt.ctx(t.Context())
+				defer stop()
+				with, cancel := deadline.With(own, 60*s, nil)
+				defer cancel()
+				limited, cancel := deadline.Limit(own, nil)
+				defer cancel()
+				for ctx, want := range map[context.Context]time.Duration{with: tt.with, limited: tt.limit} {
+					total, ok := deadline.Total(ctx)
+					equal(t, "Total", total, max(want, 0))
+					equal(t, "Total's ok", ok, want >= 0)
+					equal(t, "Check is nil", deadline.Check(ctx) == nil, want != 0)
+				}
+			})
+		})
+	}
+}
+
+// TestEndByTheMonotonicClock: a platform's deadline is often one of the wall clock, and that may be set.
+func TestEndByTheMonotonicClock(t *testing.T) { // in real time: that of a bubble has one clock
+	t.Parallel()
+	wall := time.Now().Add(time.Hour).Round(0)
+	own, stop := context.WithDeadline(t.Context(), wall)
+	defer stop()
+	with, cancel := deadline.With(own, 2*time.Hour, nil)
+	defer cancel()
+	limited, cancel := deadline.Limit(own, nil)
+	defer cancel()
+	for _, ctx := range []context.Context{with, limited} {
+		end, _ := deadline.End(ctx)
+		equal(t, "End", end.Round(0), wall)
+		equal(t, "End is of the monotonic clock", strings.Contains(end.String(), " m="), true)
+	}
+}
+
 // TestWithoutExecution: no look-up answers for a context that no execution bounds, whatever its deadline.
 func TestWithoutExecution(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,10 @@
 // lost. Nesting can only shorten.
 //
 // Between processes only a number travels: how long the callee may take, relative, floored. [Transport] adds
-// it to requests, [Middleware] obeys it, and a [Header] says how it is spelled.
+// it to requests, [Middleware] obeys it, and a [Header] says how it is spelled. Package grpcdeadline does the same
+// over gRPC. Limits that a program has chosen itself are told to nobody: see [Awaited].
+//
+// docs/deadlines.md has the whole picture, and what goes wrong most often.
 //
 // The package imports the standard library only and starts no goroutine. Everything in it is safe for
 // concurrent use. Time spent is what the monotonic clock says.

@@ -20,10 +20,10 @@ const (
 // invocation, in main or in the handler of a platform, and nowhere else. A Margin of 0 is 10 s there, and
 // one below zero is none.
 //
-// Without the variable, or with an empty one, the result has no deadline but those of ctx, and o.Caps still hold. A value that
-// is no such number, or that [Options.Validate] refuses, is an error that names the variable and does not
-// quote text; then the context has already ended, so that a program which overlooks the error does not run
-// without a limit. The CancelFunc is never nil.
+// Without the variable, or with an empty one, the result has no deadline but those of ctx, and o.Caps still hold. A
+// value that is no such number, or that [Options.Validate] refuses, is an error that names the variable and does not
+// quote text. So are options that no value suits, with the variable or without it. With an error the context has
+// already ended, so that a program which overlooks the error does not run without a limit. The CancelFunc is never nil.
 func FromEnv(ctx context.Context, o *Options) (context.Context, context.CancelFunc, error) {
 	opts := Options{}
 	if o != nil {
@@ -37,6 +37,11 @@ func FromEnv(ctx context.Context, o *Options) (context.Context, context.CancelFu
 	}
 	text := strings.TrimSpace(os.Getenv(variable))
 	if text == "" {
+		if err := opts.validate(maxTotal); err != nil {
+			err = fmt.Errorf("deadline: %s is not set, and the longest would not do: %w", variable, err)
+			ctx, cancel := ended(ctx, err)
+			return ctx, cancel, err
+		}
 		ctx, cancel := newExecution(ctx, time.Now(), time.Time{}, &opts)
 		return ctx, cancel, nil
 	}

@@ -92,6 +92,36 @@ func TestFromEnvUnset(t *testing.T) { //nolint:paralleltest // it sets the envir
 	}
 }
 
+// TestFromEnvUnsetRefuses: options that no value of the variable suits are refused without one, too. Else a program
+// would run on the desk and fail on the platform.
+func TestFromEnvUnsetRefuses(t *testing.T) { //nolint:paralleltest // it sets the environment
+	t.Setenv(variable, "")
+	for _, tt := range []struct {
+		o    deadline.Options
+		want string // "": it is valid
+	}{
+		{deadline.Options{Margin: -s}, ""},
+		{deadline.Options{Margin: 30 * s, FailFast: 800 * s, Caps: map[string]time.Duration{"plan": 15*time.Minute - 1, "act": 0}}, ""},
+		{deadline.Options{Margin: 31 * s}, "Options.Margin: 31s is above 30s"},
+		{deadline.Options{FailFast: -1}, "Options.FailFast: -1ns is below zero"},
+		{deadline.Options{Warn: 890 * s}, "Options.Warn: 14m50s is not below the total of 15m0s less the margin of 10s"},
+		{deadline.Options{Caps: map[string]time.Duration{"plan": -s}}, `Options.Caps["plan"]: -1s is below zero`},
+		{deadline.Options{Caps: map[string]time.Duration{"plan": 15 * time.Minute}}, `Options.Caps["plan"]: 15m0s is not below the total of 15m0s`},
+	} {
+		ctx, cancel, err := deadline.FromEnv(t.Context(), &tt.o)
+		defer cancel()
+		if tt.want == "" {
+			equal(t, "error", err, nil)
+			equal(t, "Err", ctx.Err(), nil)
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "deadline: "+variable+" is not set, and the longest would not do: "+tt.want) {
+			t.Errorf("%+v: error is %v, want %q", tt.o, err, tt.want)
+		}
+		equal(t, "Cause", context.Cause(ctx), err)
+	}
+}
+
 // TestFromEnvRefuses: an error names the variable, never quotes text, and leaves nothing to run with.
 func TestFromEnvRefuses(t *testing.T) { //nolint:paralleltest // it sets the environment
 	tests := []struct {
@@ -121,6 +151,7 @@ func TestFromEnvRefuses(t *testing.T) { //nolint:paralleltest // it sets the env
 		{"60000", nil, "not in milliseconds"},
 		{"10", nil, "Options.Margin: 10s is not below the total of 10s (lower it or raise the total)"},
 		{"60", &deadline.Options{Margin: 31 * s}, "Options.Margin: 31s is above 30s"},
+		{"12", &deadline.Options{FailFast: 2 * s}, "Options.FailFast: 2s is not below the total of 12s less the margin of 10s"},
 		{"60", &deadline.Options{Caps: map[string]time.Duration{"plan": 60 * s}}, `Options.Caps["plan"]`},
 	}
 	for _, tt := range tests {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +26,13 @@ const DefaultName = "X-Deadline-Ms"
 //
 // A Header is not changed by its methods and may be used by several goroutines.
 type Header struct {
-	Name string        // "" is DefaultName
+	Name string        // "" is DefaultName; not one that HTTP or gRPC write themselves, such as Host or grpc-timeout
 	Unit time.Duration // what the number counts; 0, and less, is a millisecond
 	// Hop is taken off by Set, once per hop, for the way there and back: the callee has to answer before the
 	// caller gives up. 0 is nothing. Get takes nothing off.
 	Hop time.Duration
-	// Max is the most that Set hands on, and that Get accepts. 0 is no limit.
+	// Max is the most that Set hands on, and that Get accepts. 0 is no limit. With less than a Unit Set never writes
+	// anything.
 	Max time.Duration
 }
 
@@ -52,8 +54,8 @@ func (h *Header) spelled() Header {
 
 // Set writes into to how long the callee may take: the time to the nearest of the execution's end and ctx's
 // own deadline, less Hop, at most Max, rounded down to whole units. A number that stands there already is
-// lowered and never raised; of several the lowest counts, and what cannot be read is replaced. Call it again
-// for every attempt: less is left then.
+// lowered and never raised; of several the lowest counts, and what cannot be read is replaced. The case of a
+// name makes no difference. Call it again for every attempt: less is left then.
 //
 // When nobody waits for the work under ctx, as [Awaited] says, nothing is changed. When less than one unit is
 // left the header is omitted, and removed if it was there, since it would promise more than there is.
@@ -68,14 +70,20 @@ func (h *Header) Set(ctx context.Context, to http.Header) {
 		remaining = min(remaining, s.Max)
 	}
 	n := int64(remaining / s.Unit)
-	if n < 1 {
-		to.Del(s.Name)
-		return
-	}
-	for _, value := range to.Values(s.Name) {
-		if there, err := s.parse(value); err == nil {
-			n = min(n, there)
+	nothing := n < 1
+	for key, values := range to {
+		if !strings.EqualFold(key, s.Name) {
+			continue
 		}
+		for _, value := range values {
+			if there, err := s.parse(value); err == nil {
+				n = min(n, there)
+			}
+		}
+		delete(to, key)
+	}
+	if nothing {
+		return
 	}
 	to.Set(s.Name, strconv.FormatInt(n, 10))
 }
@@ -86,7 +94,7 @@ func (h *Header) Set(ctx context.Context, to http.Header) {
 // refused header were absent: somebody has a deadline that you do not know.
 func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) {
 	s := h.spelled()
-	values := from.Values(s.Name)
+	values := s.values(from)
 	if len(values) == 0 {
 		return 0, false, nil
 	}
@@ -96,7 +104,7 @@ func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) 
 	}
 	for _, other := range values[1:] {
 		if err == nil && other != values[0] {
-			err = errors.New("stands there more than once, with different values")
+			err = errors.New("stands there more than once, with different values (send one)")
 		}
 	}
 	if err != nil {
@@ -109,14 +117,28 @@ func (h *Header) Get(from http.Header) (left time.Duration, ok bool, err error) 
 	return left, true, nil
 }
 
+// values are those of the header in all spellings of its name: a map may hold other ones than the canonical, and they
+// are one on the wire.
+func (h *Header) values(from http.Header) []string {
+	values := from.Values(h.Name)
+	canonical := http.CanonicalHeaderKey(h.Name)
+	for key, more := range from {
+		if key != canonical && strings.EqualFold(key, h.Name) {
+			values = append(slices.Clip(values), more...)
+		}
+	}
+	return values
+}
+
 // parse reads a number of units that a duration can hold.
 func (h *Header) parse(value string) (int64, error) {
 	if value == "" || strings.Trim(value, "0123456789") != "" {
-		return 0, fmt.Errorf("want digits only, got %d bytes that are something else", len(value))
+		return 0, fmt.Errorf("want digits only, got %d bytes that are something else (send a whole number, in units of %v)", len(value), h.Unit)
 	}
+	most := math.MaxInt64 / int64(h.Unit)
 	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(h.Unit) {
-		return 0, fmt.Errorf("the number of %d digits is too large", len(value))
+	if err != nil || n > most {
+		return 0, fmt.Errorf("the number of %d digits is too large (send at most %d, in units of %v)", len(value), most, h.Unit)
 	}
 	return n, nil
 }

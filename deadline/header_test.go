@@ -90,6 +90,53 @@ func TestHeaderSet(t *testing.T) {
 	}
 }
 
+// TestHeaderSpellings: a map may hold a name in any case, and on the wire all of them are one header.
+func TestHeaderSpellings(t *testing.T) {
+	t.Parallel()
+	h := &deadline.Header{Name: "X-UiPath-LLMGateway-TimeoutSeconds", Unit: s}
+	const canonical = "X-Uipath-Llmgateway-Timeoutseconds"
+	tests := []struct {
+		name  string
+		left  time.Duration
+		there http.Header
+		want  string // after Set; "": the header is gone
+		got   time.Duration
+		err   string // of Get, before
+	}{
+		{"as the caller spells it", 10 * s, http.Header{h.Name: {"7"}}, "7", 7 * s, ""},
+		{"lowered", 10 * s, http.Header{h.Name: {"895"}}, "10", 895 * s, ""},
+		{"in lower case", 10 * s, http.Header{strings.ToLower(h.Name): {"7"}}, "7", 7 * s, ""},
+		{"twice the same", 10 * s, http.Header{strings.ToLower(h.Name): {"7"}, canonical: {"7"}}, "7", 7 * s, ""},
+		{"of several the lowest", 10 * s, http.Header{h.Name: {"8"}, strings.ToLower(h.Name): {"5"}, canonical: {"7"}}, "5", 0, "more than once"},
+		{"garbage", 10 * s, http.Header{h.Name: {"soon"}}, "10", 0, "digits only"},
+		{"below one unit", s - 1, http.Header{h.Name: {"895"}, canonical: {"895"}}, "", 895 * s, ""},
+		{"a longer name is another one", 10 * s, http.Header{h.Name + "-Too": {"7"}}, "10", 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := deadline.With(t.Context(), tt.left, nil)
+				defer cancel()
+				got, ok, err := h.Get(tt.there)
+				equal(t, "Get", got, tt.got)
+				equal(t, "Get's ok", ok, tt.got > 0)
+				if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error is %v, want %q", err, tt.err)
+				}
+				h.Set(ctx, tt.there)
+				var values []string
+				for key, more := range tt.there {
+					if strings.EqualFold(key, h.Name) {
+						values = append(values, more...)
+					}
+				}
+				equal(t, "all spellings", strings.Join(values, "|"), tt.want)
+			})
+		})
+	}
+}
+
 func TestHeaderSetWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Deadline-Ms": {"7", "soon"}}
@@ -136,13 +183,13 @@ func TestHeaderGet(t *testing.T) {
 		{"no hop is taken off", &deadline.Header{Hop: s}, []string{"4000"}, 4 * s, true, ""},
 		{"the largest", &deadline.Header{Unit: 1}, []string{"9223372036854775807"}, math.MaxInt64, true, ""},
 		{"the largest of seconds", seconds, []string{"9223372036"}, 9223372036 * s, true, ""},
-		{"overflow of the unit", seconds, []string{"9223372037"}, 0, false, "deadline: header x-limit: the number of 10 digits is too large"},
+		{"overflow of the unit", seconds, []string{"9223372037"}, 0, false, "deadline: header x-limit: the number of 10 digits is too large (send at most 9223372036, in units of 1s)"},
 		{"overflow", nil, []string{"9223372036854775808"}, 0, false, "too large"},
 		{"long overflow", nil, []string{strings.Repeat("9", 1000)}, 0, false, "the number of 1000 digits is too large"},
 		{"zero", nil, []string{"0"}, 0, false, "header X-Deadline-Ms: no time is left"},
 		{"zeros", nil, []string{"000"}, 0, false, "no time is left"},
 		{"empty", nil, []string{""}, 0, false, "want digits only, got 0 bytes"},
-		{"a minus", nil, []string{"-5"}, 0, false, "want digits only, got 2 bytes"},
+		{"a minus", nil, []string{"-5"}, 0, false, "want digits only, got 2 bytes that are something else (send a whole number, in units of 1ms)"},
 		{"a plus", nil, []string{"+5"}, 0, false, "digits only"},
 		{"a fraction", nil, []string{"5.5"}, 0, false, "digits only"},
 		{"an exponent", nil, []string{"5e3"}, 0, false, "digits only"},
@@ -153,7 +200,7 @@ func TestHeaderGet(t *testing.T) {
 		{"a space before", nil, []string{" 5"}, 0, false, "digits only"},
 		{"a list", nil, []string{"5,5"}, 0, false, "digits only"},
 		{"digits of another script", nil, []string{"٣٠"}, 0, false, "digits only"},
-		{"different repeats", nil, []string{"5", "6"}, 0, false, "more than once, with different values"},
+		{"different repeats", nil, []string{"5", "6"}, 0, false, "more than once, with different values (send one)"},
 		{"garbage repeats", nil, []string{"5", "soon"}, 0, false, "more than once"},
 		{"garbage first", nil, []string{"soon", "5"}, 0, false, "digits only"},
 		{"zero and more", nil, []string{"0", "5"}, 0, false, "no time is left"},

@@ -1,6 +1,7 @@
 package deadline
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,8 +32,9 @@ type Options struct {
 }
 
 // Validate reports the first setting that makes no sense for an execution of that total, by the name of its
-// field. The total has to be between 1 s and 15 min, Margin between 0 and 30 s and below the total, and
-// FailFast, Warn and every cap at least 0 and below the total. o may be nil; then only the total is judged.
+// field. The total has to be between 1 s and 15 min, Margin between 0 and 30 s and below the total,
+// FailFast and Warn at least 0 and below what the margin leaves of it, and every cap named, at least 0 and below the total.
+// o may be nil; then only the total is judged.
 //
 // [FromEnv] validates by itself. With and Limit do not, since the time that a caller gives may be short
 // without any mistake; call Validate where the figures are configured.
@@ -53,30 +55,37 @@ func (o *Options) validate(total time.Duration) error {
 	if o.Margin > maxMargin {
 		return fmt.Errorf("Options.Margin: %v is above %v", o.Margin, maxMargin)
 	}
-	if err := below("Options.Margin", o.Margin, total); err != nil {
+	if err := below("Options.Margin", o.Margin, total, total.String()); err != nil {
 		return err
 	}
-	if err := below("Options.FailFast", o.FailFast, total); err != nil {
+	within := total.String()
+	if o.Margin > 0 {
+		within = fmt.Sprintf("%v less the margin of %v", total, o.Margin)
+	}
+	if err := below("Options.FailFast", o.FailFast, total-o.Margin, within); err != nil {
 		return err
 	}
-	if err := below("Options.Warn", o.Warn, total); err != nil {
+	if err := below("Options.Warn", o.Warn, total-o.Margin, within); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Caps)) {
-		if err := below(fmt.Sprintf("Options.Caps[%q]", name), o.Caps[name], total); err != nil {
+		if name == "" {
+			return errors.New(`Options.Caps[""]: a step has a name (give one, it is in its errors)`)
+		}
+		if err := below(fmt.Sprintf("Options.Caps[%q]", name), o.Caps[name], total, total.String()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// below refuses a length that is negative or not below the total.
-func below(field string, d, total time.Duration) error {
+// below refuses a length that is negative or not below most, which the error calls the total of within.
+func below(field string, d, most time.Duration, within string) error {
 	switch {
 	case d < 0:
 		return fmt.Errorf("%s: %v is below zero", field, d)
-	case d >= total:
-		return fmt.Errorf("%s: %v is not below the total of %v (lower it or raise the total)", field, d, total)
+	case d >= most:
+		return fmt.Errorf("%s: %v is not below the total of %s (lower it or raise the total)", field, d, within)
 	default:
 		return nil
 	}

@@ -32,8 +32,8 @@ func Share(ctx context.Context, n int) time.Duration {
 // CancelFunc when the step is done. When the step's own limit ends it, Err of the result is
 // context.DeadlineExceeded and its cause an [*ExceededError] that names the step.
 //
-// It fails with an [*ExceededError] that names the step when nothing but the reserve is left, with the
-// cause of ctx when that was canceled, and with an error that lists the known names when no execution
+// It fails with an error that is an [*ExceededError] and names the step when nothing but the reserve is left, with
+// the cause of ctx when that has ended, and with an error that lists the known names when no execution
 // around ctx has a cap of that name. A reserve below zero is an error. With every error the context has
 // already ended, so that a step whose error was overlooked does nothing, and the CancelFunc may be called.
 //
@@ -63,19 +63,32 @@ func grant(ctx context.Context, name string, reserve time.Duration) (limit, rema
 		return 0, 0, err
 	}
 	if reserve < 0 {
-		return 0, 0, fmt.Errorf("deadline: step %q: the reserve is below zero", name)
+		return 0, 0, fmt.Errorf("deadline: step %q: the reserve of %v is below zero (give what comes after it, or 0)", name, reserve)
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return 0, 0, context.Cause(ctx)
 	}
 	remaining, ok := left(ctx)
+	if ok && remaining <= reserve {
+		return 0, 0, x.noStep(name, remaining, reserve)
+	}
+	if ctx.Err() != nil { // before its own deadline, or without one
+		return 0, 0, context.Cause(ctx)
+	}
 	if !ok {
 		return limit, unbounded, nil
 	}
-	if remaining <= reserve {
-		return 0, 0, x.exceeded(name, time.Now())
-	}
 	return min(limit, remaining-reserve), remaining, nil
+}
+
+// noStep is the error of a step for which nothing but the reserve is left, or nothing.
+func (x *execution) noStep(name string, remaining, reserve time.Duration) error {
+	exceeded := x.exceeded(name, time.Now())
+	if remaining == 0 {
+		return exceeded
+	}
+	return fmt.Errorf("%w: %v are left, and its reserve is %v (lower the reserve or raise the total)",
+		exceeded, readable(remaining), readable(reserve))
 }
 
 // capOf is the cap of a step, unbounded if it is known and has none.
@@ -94,9 +107,16 @@ func (x *execution) capOf(name string) (time.Duration, error) {
 	return most, nil
 }
 
-// ended is a context that is over because of err.
+// ended is a context that is over because of err: Err says whether time was the reason.
 func ended(ctx context.Context, err error) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		over, cancel := context.WithDeadlineCause(ctx, time.Now(), err)
+		if over.Err() != nil {
+			return over, cancel
+		}
+		cancel() // the timer of ctx is late
+	}
+	over, cancel := context.WithCancelCause(ctx)
 	cancel(err)
-	return ctx, func() { cancel(nil) }
+	return over, func() { cancel(nil) }
 }

@@ -3,6 +3,7 @@ package deadline_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,10 +88,11 @@ func TestStepRefuses(t *testing.T) {
 		{"an unknown name lists the known ones", with, 0, "plam", 0, `deadline: step "plam" is unknown: Options.Caps has act, plan`, nil, nil},
 		{"no execution", context.WithCancel, 0, "plan", 0, `step "plan" is unknown: nothing around it names steps`, nil, nil},
 		{"an execution without caps", func(ctx context.Context) (context.Context, context.CancelFunc) { return deadline.With(ctx, 60*s, nil) }, 0, "plan", 0, "Options.Caps", nil, nil},
-		{"a reserve below zero", with, 0, "plan", -1, `step "plan": the reserve is below zero`, nil, nil},
-		{"only the reserve is left", with, 40 * s, "plan", 20 * s, "", context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s, Elapsed: 40 * s}},
-		{"less than the reserve is left", with, 50 * s, "plan", 20 * s, "", context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s, Elapsed: 50 * s}},
-		{"the execution is over", with, 60 * s, "plan", 0, "", context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s, Elapsed: 60 * s}},
+		{"a reserve below zero", with, 0, "plan", -s, `step "plan": the reserve of -1s is below zero (give what comes after it, or 0)`, nil, nil},
+		{"only the reserve is left", with, 40 * s, "plan", 20 * s, `step "plan" deadline exceeded (40s of 1m0s used): 20s are left, and its reserve is 20s (lower the reserve or raise the total)`, context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s, Elapsed: 40 * s}},
+		{"less than the reserve is left", with, 50 * s, "plan", 20 * s, "10s are left, and its reserve is 20s", context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s, Elapsed: 50 * s}},
+		{"a huge reserve", with, 0, "plan", math.MaxInt64, "1m0s are left, and its reserve is 2562047h47m16.854775807s", context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s}},
+		{"the execution is over", with, 60 * s, "plan", 0, `step "plan" deadline exceeded (1m0s of 1m0s used)`, context.DeadlineExceeded, &deadline.ExceededError{Step: "plan", Total: 60 * s, Elapsed: 60 * s}},
 		{"a deadline of ctx's own is over, without an execution's", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, stop := deadline.Limit(ctx, caps)
 			ctx, cancel := context.WithTimeout(ctx, 5*s)
@@ -101,6 +103,15 @@ func TestStepRefuses(t *testing.T) {
 			cancel()
 			return ctx, cancel
 		}, 0, "plan", 0, "context canceled", context.Canceled, nil},
+		{"ctx ended before its deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := with(ctx)
+			end, _ := ctx.Deadline()
+			return odd{Context: ctx, end: end, ok: true, err: context.DeadlineExceeded}, cancel
+		}, 0, "plan", 0, "context deadline exceeded", context.DeadlineExceeded, nil},
+		{"ctx ended without a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := deadline.Limit(ctx, caps)
+			return odd{Context: ctx, err: context.DeadlineExceeded}, cancel
+		}, 0, "plan", 0, "context deadline exceeded", context.DeadlineExceeded, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,9 +132,11 @@ func TestStepRefuses(t *testing.T) {
 					exceeded, _ := errors.AsType[*deadline.ExceededError](err)
 					equal(t, "error", *exceeded, *tt.limited)
 				}
-				if step.Err() == nil {
-					t.Error("the step's context is alive")
+				want := context.Canceled // also of a context that ended because of a mistake
+				if errors.Is(err, context.DeadlineExceeded) {
+					want = context.DeadlineExceeded
 				}
+				equal(t, "Err of the step", step.Err(), want)
 				if ctx.Err() == nil {
 					equal(t, "Cause", context.Cause(step), err)
 				}

@@ -52,10 +52,11 @@ func (t *transport) CloseIdleConnections() {
 // A header that [Header.Get] refuses is answered with 400. When no time is left, because 0 was received or
 // because an own deadline or an execution around the server is over, or about to be, the answer is 504. Both
 // have a small JSON body with a code, for 504 that of an [ExceededError], and next is not called. When the
-// time ends while next works, its context ends and the answer is next's to give.
+// time ends while next works, its context ends and the answer is next's to give. Reads of the request's body and writes
+// of the answer do not end with the context: http.Server's ReadTimeout and WriteTimeout bound them.
 //
 // A nil h is the default Header; h is copied. Where callers are not trusted with how long they may keep the
-// server busy, set Max.
+// server busy, set Max. A next that opens a [Step] names its steps with [Limit] first.
 func Middleware(next http.Handler, h *Header) http.Handler {
 	header := h.spelled()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -122,7 +122,7 @@ func TestMiddleware(t *testing.T) {
 		{"Max and its own", capped, 10 * s, nil, 200, 10 * s, ""},
 		{"no hop is taken off", &deadline.Header{Hop: 5 * s}, 0, []string{"20000"}, 200, 20 * s, ""},
 		{"the least time", nil, 0, []string{"1"}, 200, ms, ""},
-		{"garbage", nil, 0, []string{"<soon>"}, 400, 0, `{"code":"INVALID_DEADLINE","message":"deadline: header X-Deadline-Ms: want digits only, got 6 bytes that are something else"}`},
+		{"garbage", nil, 0, []string{"<soon>"}, 400, 0, `{"code":"INVALID_DEADLINE","message":"deadline: header X-Deadline-Ms: want digits only, got 6 bytes that are something else (send a whole number, in units of 1ms)"}`},
 		{"a sign", nil, 0, []string{"-5"}, 400, 0, "INVALID_DEADLINE"},
 		{"repeats", nil, 0, []string{"5", "6"}, 400, 0, "INVALID_DEADLINE"},
 		{"overflow", nil, 0, []string{"9223372036854775807"}, 400, 0, "INVALID_DEADLINE"},

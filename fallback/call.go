@@ -43,7 +43,7 @@ type call struct {
 	skipped  []llm.Skip
 	warnings []llm.Warning
 	failure  *llm.Error     // what the call ends with if nothing else comes; observers have it, so it is not changed
-	partial  *llm.Response  // what the sink accepted of the failed attempt
+	partial  *llm.Response  // what stands beside the failure
 	retry    time.Duration  // the earliest useful retry, after the start; 0: unknown
 	stop     llm.StopReason // why a target that failed will not be asked again
 }
@@ -119,11 +119,19 @@ func (c *call) run() (*llm.Response, error) {
 			return c.answer(resp, a), nil
 		default:
 			if stop := c.failed(a, err); stop != "" {
-				c.partial = resp
+				c.keep(resp, err.Kind)
 				return c.fail(stop)
 			}
 		}
 		now = time.Now()
+	}
+}
+
+// keep keeps what stands beside the failure that ends the call: what the caller's sink accepted. Without a sink
+// nothing was accepted, also if the call was streamed inside; of a filtered answer the caller gets what there is.
+func (c *call) keep(resp *llm.Response, why llm.Kind) {
+	if c.sink != nil || why == llm.ErrContentFiltered {
+		c.partial = resp
 	}
 }
 
@@ -145,7 +153,8 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 		at = c.resort()
 		resort = at >= 0
 	}
-	if at < 0 || sleep > 0 { // it may be worth more to wait for one that is left alone
+	soon := sleep           // until a usable one is ready; 0: there is none to wait for
+	if at < 0 || soon > 0 { // it may be worth more to wait for one that is left alone
 		var late bool
 		at, sleep, late = policy.Pick(c.slots, c.waitCooling, elapsed, left, c.after(left, elapsed))
 		unfit = unfit || late
@@ -156,7 +165,11 @@ func (c *call) turn(now time.Time) (*attempt, *llm.Response, *llm.Error) {
 	case !c.pay(at, resort):
 		return nil, nil, nil
 	case sleep > 0:
-		c.sleep(c.spread(at, sleep, elapsed, left))
+		sleep = c.spread(at, sleep, elapsed, left)
+		if soon > 0 {
+			sleep = min(sleep, soon)
+		}
+		c.sleep(sleep)
 		c.clearRefused() // a probe that was out may have been answered meanwhile
 		return nil, nil, nil
 	}
@@ -293,6 +306,9 @@ func (c *call) stopBefore(left time.Duration, bound llm.Bound) llm.StopReason {
 			return llm.StopFinal
 		}
 		return llm.StopDeadline
+	case left <= 0 && c.failure == nil && bound == llm.BoundTotal: // it passed in a sleep
+		c.failure = &llm.Error{Kind: llm.ErrTimeout, Bound: bound, NotSent: true}
+		return llm.StopTotal
 	case left <= 0 && c.failure == nil: // a deadline that has passed, but whose timer has not fired yet
 		c.failure = &llm.Error{Kind: llm.ErrDeadlineExceeded, Bound: c.owner(), NotSent: true}
 		return llm.StopDeadline

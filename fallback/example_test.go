@@ -17,7 +17,7 @@ func Example() {
 		{Name: "primary", Generator: llmtest.New(llmtest.Hang()), Prompt: true},
 		{Name: "backup", Generator: llmtest.New(llmtest.Text("urgent")), Prompt: true},
 	}, &fallback.Options{Plans: policy.Plans{Operations: map[llm.Operation]policy.Plan{
-		llm.Triage: {Limits: llm.Limits{Attempt: 20 * time.Millisecond}}, // 30 s by default
+		llm.Triage: {Limits: llm.Limits{Attempt: 100 * time.Millisecond, Total: time.Minute}}, // 30 s and 60 s by default
 	}}})
 	if err != nil {
 		fmt.Println(err)

@@ -13,8 +13,13 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 	now := a.Start().Add(a.took)
 	c.remember(err, now)
 	rule := policy.RuleFor(err.Kind, a.content, c.plan.Plan)
-	c.cool(a.member, rule, err, now)
 	s := a.slot
+	wait := c.plan.Backoff.Delay(int(s.Tries), s.Waited, err.RetryAfter, nil)
+	s.Waited, s.ReadyAt = wait, now.Sub(c.start)+wait
+	c.cool(a.member, rule, err, now)
+	if left, _ := c.left(now.Sub(c.start)); err.RetryAfter > 0 && err.Kind.Transient() && (wait > longestWait || wait > left) {
+		a.member.own.Set(err.RetryAfter-time.Since(now), err.Kind) // for others, whatever is left to this call
+	}
 	c.clearRefused()
 	if stop := s.Failed(err.Kind, rule, 1+c.plan.Retries(), !c.chain.inEmergency(), policy.Again(err)); stop != "" {
 		c.stop = stop
@@ -28,14 +33,6 @@ func (c *call) failed(a *attempt, err *llm.Error) llm.StopReason {
 		return llm.StopFinal
 	case err.Kind == llm.ErrContextTooLong:
 		c.needLarger(a.member.Can.ContextWindow)
-	}
-	if s.Dead {
-		return ""
-	}
-	wait := c.plan.Backoff.Delay(int(s.Tries), s.Waited, err.RetryAfter, nil)
-	s.Waited, s.ReadyAt = wait, now.Sub(c.start)+wait
-	if left, _ := c.left(now.Sub(c.start)); err.RetryAfter > 0 && (wait > longestWait || wait > left) {
-		a.member.own.Set(err.RetryAfter-time.Since(now), err.Kind)
 	}
 	return ""
 }

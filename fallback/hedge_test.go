@@ -267,71 +267,6 @@ func TestHedgeShareIsNotSpentWithoutTokens(t *testing.T) {
 	})
 }
 
-// TestHedgePanics: a panic of the second target goes to the caller, on his goroutine.
-func TestHedgePanics(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		bad := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) { panic("theirs") })
-		for name, first := range map[string]llmtest.Step{"hangs": llmtest.Hang(), "fails": fail(llm.ErrUnavailable).After(6 * s)} {
-			for _, prompt := range []bool{true, false} {
-				c := planned(t, hedged(), target("a", first), fallback.Target{Name: "b", Generator: bad, Prompt: prompt})
-				got := func() (p any) {
-					defer func() { p = recover() }()
-					_, _ = c.Generate(t.Context(), triage(), nil)
-					return nil
-				}()
-				if !strings.Contains(fmt.Sprint(got), "theirs") {
-					t.Errorf("the first %s, prompt %v: recovered %v", name, prompt, got)
-				}
-				if st := status(t, c, "b"); st.Score != 1 || st.InFlight != 0 {
-					t.Errorf("the first %s, prompt %v: score %v, %d in flight", name, prompt, st.Score, st.InFlight)
-				}
-				if err := c.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-}
-
-// TestHedgeSinkPanics: a panic of the caller's sink while he pumps the second one's events is his own, and
-// leaves nothing behind.
-func TestHedgeSinkPanics(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for name, leave := range map[string]func(){"panic": func() { panic("mine") }, "Goexit": runtime.Goexit} {
-			c := planned(t, hedged(), target("a", llmtest.Hang()), target("b", llmtest.Text("one two three")))
-			var ended atomic.Int32
-			ctx := llm.WithObserver(t.Context(), &llm.Observer{AttemptEnd: func(context.Context, *llm.Attempt, error) { ended.Add(1) }})
-			done := make(chan any, 1)
-			go func() {
-				defer func() { done <- recover() }()
-				n := 0
-				_, _ = c.Generate(ctx, triage(), func(llm.Event) error {
-					if n++; n == 2 {
-						leave()
-					}
-					return nil
-				})
-			}()
-			if p := <-done; name == "panic" && p != "mine" {
-				t.Errorf("recovered %v", p)
-			}
-			if err := c.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-			for _, st := range c.Status() {
-				if st.Score != 0 || st.InFlight != 0 {
-					t.Errorf("%s: %s has a score of %v and %d in flight", name, st.Target, st.Score, st.InFlight)
-				}
-			}
-			if ended.Load() != 2 {
-				t.Errorf("%s: observers heard the end of %d attempts, want 2", name, ended.Load())
-			}
-		}
-	})
-}
-
 // TestHedgeSinkError: it comes back as it was, and the target is alive.
 func TestHedgeSinkError(t *testing.T) {
 	t.Parallel()
@@ -471,37 +406,6 @@ func TestHedgeOutlivesAFirstThatIsLate(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestHedgePanicOfTheFirst lets the second go.
-func TestHedgePanicOfTheFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		bad := llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) {
-			time.Sleep(8 * s)
-			panic("theirs")
-		})
-		var kinds []llm.Kind
-		ctx := llm.WithObserver(t.Context(), &llm.Observer{AttemptEnd: func(_ context.Context, a *llm.Attempt, _ error) { kinds = append(kinds, a.Kind) }})
-		c := planned(t, hedged(), named("a", bad), target("b", llmtest.Hang()))
-		func() {
-			defer func() {
-				if p := recover(); p != "theirs" {
-					t.Errorf("recovered %v", p)
-				}
-			}()
-			_, _ = c.Generate(ctx, triage(), nil)
-		}()
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if got := fmt.Sprint(kinds); got != "[canceled unknown]" {
-			t.Errorf("observers heard of %s", got)
-		}
-		if a, b := status(t, c, "a"), status(t, c, "b"); a.Score != 1 || b.Score != 0 || a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v", a, b)
-		}
-	})
 }
 
 // TestHedgeWhoseSecondDoesNotListen: a target that goes on after it was told to stop is heard no more.

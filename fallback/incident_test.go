@@ -158,11 +158,10 @@ func TestAHealthyHour(t *testing.T) {
 				failed.Add(1)
 			}
 		})
-		// It takes three bad results in a row at the least, and more where hangs are among them.
-		expected := float64(calls) * (bad + hang) * (bad + hang) * (bad + hang)
-		t.Logf("a healthy hour at 20 calls a second: opened %d times, at most %.2f expected; %d of %d calls failed", o.of("a"), expected, failed.Load(), calls)
-		if got := float64(o.of("a")); got > expected+3*math.Sqrt(expected) {
-			t.Errorf("opened %v times, want no more than %.2f and three deviations", got, expected)
+		// By the arithmetic of breaker/traffic_test.go 0.07 times an hour; four times is one hour in a million.
+		t.Logf("a healthy hour at 20 calls a second: opened %d times; %d of %d calls failed", o.of("a"), failed.Load(), calls)
+		if got := o.of("a"); got > 3 {
+			t.Errorf("opened %d times, want no more than 3", got)
 		}
 		if failed.Load() > calls/1000 {
 			t.Errorf("%d calls failed", failed.Load())

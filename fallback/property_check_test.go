@@ -317,7 +317,7 @@ func (c *simCall) checkSink() {
 			c.problem("%s is asked after content of %s has reached the caller", try.target, author.target)
 		}
 	}
-	if c.err == nil && c.panicked == nil && len(c.seen) != len(author.script) && (author.prompt || !author.fault.Stubborn) {
+	if c.err == nil && c.panicked == nil && len(c.seen) != len(author.script) {
 		c.problem("success after %d of %d events", len(c.seen), len(author.script))
 	}
 }
@@ -470,6 +470,8 @@ func (c *simCall) checkError(e *llm.Error) {
 	}
 	if c.Streamed {
 		c.checkPartial(e.Partial)
+	} else if e.Partial != nil && e.Kind != llm.ErrContentFiltered {
+		c.problem("a partial answer without a sink: %+v", e.Partial)
 	}
 	if c.resp != nil && c.Via == "client" {
 		c.problem("an answer beside an error")
@@ -489,8 +491,8 @@ func (c *simCall) checkPartial(got *llm.Response) {
 	if got != nil {
 		have = got.Message.Parts
 	}
-	if author := c.author(); author != nil && (author.fault.Stubborn || author.nothing || author.fault.Noisy && !author.prompt) {
-		return // it lies about what the sink took, and nobody else counts; Detached believes the EventDone of such a target
+	if author := c.author(); author != nil && (author.fault.Stubborn || author.nothing) {
+		return // it lies about what the sink took, and nobody else counts
 	}
 	if len(want)+len(have) > 0 && !reflect.DeepEqual(want, have) {
 		c.problem("the partial answer is %v, the sink took %v", have, want)

@@ -25,6 +25,7 @@ const usualCalls = 20000
 // plays it again. Jitter and the draw within pools are not of the seed, so that it may take a few times
 // (-count).
 func TestProperties(t *testing.T) {
+	t.Parallel()
 	first, calls := setting(t, "PUNCTUAL_PROPERTY_SEED", 1), setting(t, "PUNCTUAL_PROPERTY_CALLS", usualCalls)
 	if testing.Short() {
 		calls = min(calls, usualCalls/10)

@@ -277,16 +277,22 @@ func TestTheEarliestOfAllIsWaitedFor(t *testing.T) {
 		atMost  time.Duration
 	}{
 		{
-			"the rest ends first", []llmtest.Step{later(llm.ErrUnavailable, 20*s), llmtest.Text("a")},
-			[]llmtest.Step{rests(2 * s), llmtest.Text("b")}, "a:unavailable@0s b:answered@0s", 2 * s, 3 * s,
+			"the rest ends first",
+			[]llmtest.Step{later(llm.ErrUnavailable, 20*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(2 * s), llmtest.Text("b")},
+			"a:unavailable@0s b:answered@0s", 2 * s, 3 * s,
 		},
 		{
-			"the back-off ends first", []llmtest.Step{later(llm.ErrUnavailable, 2*s), llmtest.Text("a")},
-			[]llmtest.Step{rests(20 * s), llmtest.Text("b")}, "a:unavailable@0s a:answered@0s", 2 * s, 3 * s,
+			"the back-off ends first",
+			[]llmtest.Step{later(llm.ErrUnavailable, 2*s), llmtest.Text("a")},
+			[]llmtest.Step{rests(20 * s), llmtest.Text("b")},
+			"a:unavailable@0s a:answered@0s", 2 * s, 3 * s,
 		},
 		{
-			"the rest ends before a reserve is ready", []llmtest.Step{fail(llm.ErrTimeout), fail(llm.ErrTimeout), fail(llm.ErrTimeout), llmtest.Text("a")},
-			[]llmtest.Step{rests(2500 * time.Millisecond), llmtest.Text("b")}, "a:timeout@0s a:timeout@0s b:answered@0s", 2500 * time.Millisecond, 3500 * time.Millisecond,
+			"the rest ends before a reserve is ready",
+			[]llmtest.Step{fail(llm.ErrTimeout), fail(llm.ErrTimeout), fail(llm.ErrTimeout), llmtest.Text("a")},
+			[]llmtest.Step{rests(2500 * time.Millisecond), llmtest.Text("b")},
+			"a:timeout@0s a:timeout@0s b:answered@0s", 2500 * time.Millisecond, 3500 * time.Millisecond,
 		},
 	}
 	for _, tt := range tests {
@@ -302,4 +308,24 @@ func TestTheEarliestOfAllIsWaitedFor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestASpreadWaitHoldsUpNobody: calls do not come back at the same instant when a rest ends, but when another target is
+// ready meanwhile they go on.
+func TestASpreadWaitHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			down := fail(llm.ErrUnavailable)
+			c := planned(t, exact(), target("a", down, down, llmtest.Text("a")), // ready after 1 s, and after 3 s
+				target("b", llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited, RetryAfter: 29 * s / 10}), llmtest.Text("b")))
+			req := triage()
+			req.Route.Only, req.Limits.Tries = []string{"b"}, 1
+			ask(t.Context(), c, req)
+			got := ask(t.Context(), c, triage())
+			if got.took < 29*s/10 || got.took > 3*s || got.text != "b" {
+				t.Fatalf("%v, want b within 2.9 s to 3 s", got)
+			}
+		}
+	})
 }

@@ -147,3 +147,52 @@ func TestWatchOfATargetThatDoesNotListen(t *testing.T) {
 		}
 	})
 }
+
+// TestPartialOfAUnaryCall: Partial is what the caller's sink accepted, so a call without one has none, and whether the
+// chain has streamed it inside does not show. Only of a filtered answer the part that is there is shown.
+func TestPartialOfAUnaryCall(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		kind llm.Kind // what the target ends with; "": it waits for the end of its context
+		want string
+	}{
+		{llm.ErrInvalid, ""},
+		{llm.ErrInterrupted, ""},
+		{llm.ErrUnavailable, ""},
+		{llm.ErrBadOutput, ""},
+		{"", ""},
+		{llm.ErrContentFiltered, "half an"},
+	}
+	for _, tt := range tests {
+		for _, watch := range []policy.Watch{policy.WatchOn, policy.WatchOff} {
+			for _, atMostOnce := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					half := llm.GeneratorFunc(func(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+						resp := &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: "half an"}}}}
+						if sink != nil {
+							if err := sink(llm.Event{Kind: llm.EventText, Delta: "half an"}); err != nil {
+								return nil, err
+							}
+						}
+						if tt.kind == "" {
+							<-ctx.Done()
+							return resp, ctx.Err()
+						}
+						return resp, &llm.Error{Kind: tt.kind, Partial: resp}
+					})
+					plan := exact()
+					plan.Watch, plan.AtMostOnce = watch, atMostOnce
+					plan.Limits.Idle = 60 * s
+					c := planned(t, plan, fallback.Target{Name: "a", Generator: half, Prompt: true, Can: llm.Capabilities{Streams: true}})
+					ctx, cancel := context.WithTimeout(t.Context(), 25*s)
+					defer cancel()
+					resp, err := c.Generate(ctx, triage(), nil)
+					e, _ := errors.AsType[*llm.Error](err)
+					if e == nil || e.Partial.Text() != tt.want || resp.Text() != tt.want || (e.Partial == nil) != (tt.want == "") {
+						t.Errorf("%s, watch %q, at most once %v: %+v, %+v", tt.kind, watch, atMostOnce, resp, err)
+					}
+				})
+			}
+		}
+	}
+}

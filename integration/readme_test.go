@@ -19,7 +19,7 @@ import (
 func pages(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"*.md", "docs/*.md", ".github/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", ".github/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -148,13 +148,18 @@ func packageName(source string) string {
 // What a fragment may use without saying where it comes from.
 var (
 	variables = map[string]string{
-		"ctx": "context.Context", "client": "*llm.Client", "req": "*llm.Request",
-		"targets": "[]fallback.Target", "chain": "*fallback.Chain",
+		"ctx": "context.Context", "client": "*punctual.Client", "req": "*llm.Request",
+		"targets": "[]fallback.Target", "chain": "*fallback.Chain", "w": "http.ResponseWriter", "mux": "*http.ServeMux",
+		"hangUps": "chan os.Signal", "endpoint": "string", "picture": "[]byte", "document": "[]byte",
 	}
 	imports = map[string]string{
 		"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time",
 		"llm": ours + "llm", "fallback": ours + "fallback", "policy": ours + "policy", "azure": ours + "providers/azure",
 		"llmtest": ours + "llmtest", "breaker": ours + "breaker", "deadline": ours + "deadline", "http": "net/http",
+		"entra": ours + "providers/azure/entra", "bedrock": ours + "providers/bedrock", "vertex": ours + "providers/vertex",
+		"vertexai": ours + "providers/vertex/vertexai", "config": ours + "config",
+		"signal": "os/signal", "syscall": "syscall", "punctual": strings.TrimSuffix(ours, "/"),
+		"grpc": "google.golang.org/grpc", "grpcdeadline": ours + "deadline/grpcdeadline",
 	}
 )
 
@@ -263,8 +268,8 @@ func TestFragmentsBecomeFiles(t *testing.T) {
 	for block, want := range map[string]string{
 		"package main\n\nfunc main() {}\n": "package main\n\nfunc main() {}\n",
 		"type T struct{ At time.Time }\n":  "package p\nimport \"time\"\ntype T struct{ At time.Time }\n",
-		"resp, err := client.Generate(ctx, req)\n": "package p\nimport \"context\"\nimport \"" + ours + "llm\"\n" +
-			"func _(client *llm.Client, ctx context.Context, req *llm.Request) error {\nresp, err := client.Generate(ctx, req)\n_ = resp\n_ = err\nreturn nil\n}\n",
+		"resp, err := client.Generate(ctx, req)\n": "package p\nimport \"context\"\nimport \"" + strings.TrimSuffix(ours, "/") + "\"\nimport \"" + ours + "llm\"\n" +
+			"func _(client *punctual.Client, ctx context.Context, req *llm.Request) error {\nresp, err := client.Generate(ctx, req)\n_ = resp\n_ = err\nreturn nil\n}\n",
 		"req := &llm.Request{}\nvar n int\nreturn nil\n": "package p\nimport \"" + ours + "llm\"\nfunc _() error {\nreq := &llm.Request{}\nvar n int\nreturn nil\n}\n",
 	} {
 		if got := goFile(t, "a test", block); got != want {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // Detached returns a Generator that returns on time although g ignores its context: g works on a goroutine
 // of its own, on a Clone of the request, and is left behind when the context ends. Events still reach the
-// sink on the calling goroutine. A panic of g continues on the calling goroutine, as an error that unwraps
+// sink on the calling goroutine; if one comes too late, the call ends with the context's error, whatever g
+// makes of that. A panic of g continues on the calling goroutine, as an error that unwraps
 // to g's own if that was one. It costs a goroutine a call and a hand-over an event, so use it only for code
 // that does not pass the cancel cases of llmtest/conformance. What g still does after it was left behind
 // cannot be seen any more. Nothing is started when ctx is over already.
@@ -42,7 +44,8 @@ type detached struct {
 	acks   chan error
 	done   chan detachedResult // buffered, so that the worker never waits for a caller who has gone
 
-	seen Accumulator // what the sink accepted
+	missed atomic.Bool // an event found nobody any more
+	seen   Accumulator // what the sink accepted
 }
 
 type detachedResult struct {
@@ -66,11 +69,16 @@ func (d *detached) work(g Generator, req *Request, sink Sink) {
 	result = detachedResult{resp: resp, err: err}
 }
 
-// forward is the sink on the worker's goroutine: it hands the event over and waits for the verdict.
+// forward is the sink on the worker's goroutine: it hands the event over and waits for the verdict. What is no
+// content goes no further.
 func (d *detached) forward(e Event) error {
+	if !e.content() {
+		return nil
+	}
 	select {
 	case d.events <- e:
 	case <-d.ctx.Done():
+		d.missed.Store(true)
 		return context.Cause(d.ctx)
 	}
 	select {
@@ -124,6 +132,8 @@ func (d *detached) deliver(r detachedResult) (*Response, error) {
 		return d.seen.Partial(), &Error{Kind: ErrUnknown, Code: "generator_exited"}
 	case r.err != nil && d.events != nil:
 		return d.accepted(r.resp), r.err
+	case d.missed.Load(): // g made nothing of it, but the sink has not got all of the answer
+		return d.accepted(r.resp), &Error{Kind: KindOf(d.ctx.Err()), Err: context.Cause(d.ctx)}
 	default:
 		return r.resp, r.err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -177,6 +178,85 @@ func TestDetachedSinkError(t *testing.T) {
 	}
 	if err := <-heard; err != mine && !errors.Is(err, context.Canceled) { //nolint:errorlint // one of the two
 		t.Errorf("the generator heard %v", err)
+	}
+}
+
+// What is no content never reaches the sink, and is no part of what it accepted.
+func TestDetachedPassesContentOnly(t *testing.T) {
+	t.Parallel()
+	g := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		for _, e := range []llm.Event{
+			{Kind: llm.EventDone, Response: answer(llm.Text{Text: "all of it"})},
+			text(""), text("a"),
+			{},
+			{Kind: llm.EventDone, Response: answer(llm.Text{Text: "all of it"})},
+			{Kind: llm.EventToolArguments, Index: 1},
+		} {
+			if err := sink(e); err != nil {
+				t.Errorf("%+v is refused: %v", e, err)
+			}
+		}
+		return nil, io.EOF
+	})
+	var got []llm.Event
+	resp, err := llm.Detached(g).Generate(t.Context(), ask(), func(e llm.Event) error {
+		got = append(got, e)
+		return nil
+	})
+	if err != io.EOF || resp.Text() != "a" || len(got) != 1 { //nolint:errorlint // as it was
+		t.Errorf("got %+v, %v after %+v", resp, err, got)
+	}
+}
+
+// A worker that makes nothing of a refusal has not answered: its sink did not get all of it.
+func TestDetachedWorkerThatIgnoresARefusal(t *testing.T) {
+	t.Parallel()
+	mine := errors.New("mine")
+	stubborn := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		_ = sink(text("a"))
+		time.Sleep(2 * time.Second)
+		_ = sink(text("b"))
+		return answer(llm.Text{Text: "ab"}), nil
+	})
+	quiet := llm.GeneratorFunc(func(_ context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+		_ = sink(text("a"))
+		time.Sleep(2 * time.Second)
+		_ = sink(text("")) // no content, so nothing is missed
+		return answer(llm.Text{Text: "a"}), nil
+	})
+	tests := []struct {
+		name string
+		g    llm.Generator
+		ends time.Duration // of the context
+		slow time.Duration // the sink, at each event
+		err  error         // of the sink, at the second event
+		want []llm.Kind    // any of these
+	}{
+		{"the sink's own", stubborn, time.Hour, 0, mine, []llm.Kind{llm.ErrUnknown}},
+		{"of a context that has ended", stubborn, 2 * time.Second, 0, nil, []llm.Kind{"", llm.ErrDeadlineExceeded}},
+		{"the same, while the sink runs", stubborn, time.Second, 5 * time.Second, nil, []llm.Kind{llm.ErrDeadlineExceeded}},
+		{"of nothing, while the sink runs", quiet, time.Second, 5 * time.Second, nil, []llm.Kind{""}},
+	}
+	for _, tt := range tests {
+		for range 50 { // what happens at the same instant happens in any order
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.ends)
+				defer cancel()
+				accepted := ""
+				resp, err := llm.Detached(tt.g).Generate(ctx, ask(), func(e llm.Event) error {
+					time.Sleep(tt.slow)
+					if accepted != "" && tt.err != nil {
+						return tt.err
+					}
+					accepted += e.Delta
+					return nil
+				})
+				if kind := llm.KindOf(err); !slices.Contains(tt.want, kind) || resp.Text() != accepted || tt.err != nil && err != tt.err { //nolint:errorlint // as it was
+					t.Errorf("%s: got %+v, %v; the sink has %q", tt.name, resp, err, accepted)
+				}
+				time.Sleep(time.Hour)
+			})
+		}
 	}
 }
 

@@ -32,7 +32,9 @@ type Error struct {
 	Attempts []Attempt // the whole trail of the call, in order
 	Skipped  []Skip    // the targets of the plan that were passed over, and why
 	// Partial is exactly what the sink accepted before a stream failed, without tool calls that had not ended
-	// (nobody may run half a call). Nil if nothing had arrived. It is not part of the JSON form.
+	// (nobody may run half a call). Nil if nothing had arrived, and for a call without a sink, however a chain
+	// has made it. With ErrContentFiltered it is what there is of the answer, without a sink, too. It is not part
+	// of the JSON form.
 	Partial *Response
 	// NotSent: surely nothing of the request left this process. When false it may have been billed.
 	NotSent bool

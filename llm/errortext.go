@@ -235,7 +235,7 @@ func (e *Error) trail() string {
 		b.WriteString("\n  " + hint)
 	}
 	for i := range e.Attempts {
-		b.WriteString("\n  " + e.Attempts[i].line())
+		b.WriteString("\n  " + e.Attempts[i].String())
 	}
 	for _, s := range e.Skipped {
 		fmt.Fprintf(&b, "\n  %s: skipped: %s", clean(s.Target, 40), clean(string(s.Why), 40))
@@ -255,8 +255,9 @@ func (e *Error) trail() string {
 	return b.String()
 }
 
-// line is one attempt in a trail: "azure (azure/gpt-4o): timeout (attempt) after 8s of 8s, request r-1".
-func (a *Attempt) line() string {
+// String is a line of the trail as %+v of an [Error] prints it, safe to log:
+// "azure (azure/gpt-4o): timeout (attempt) after 8s of 8s, request r-1".
+func (a Attempt) String() string {
 	var b strings.Builder
 	if name := targetName(a.Target, a.Model, 40, 60); name != "" {
 		b.WriteString(name + ": ")

@@ -2,6 +2,7 @@ package llm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -203,4 +204,57 @@ func ExampleDetached() {
 	_, err := llm.NewClient(llm.Detached(deaf), nil).Generate(ctx, &llm.Request{Messages: []llm.Message{llm.User("hi")}})
 	fmt.Println(errors.Is(err, context.DeadlineExceeded))
 	// Output: true
+}
+
+// The trail of an answer, or of an error, prints as lines that may be logged.
+func ExampleAttempt() {
+	resp := &llm.Response{Attempts: []llm.Attempt{
+		{Target: "azure", Kind: llm.ErrTimeout, Bound: llm.BoundAttempt, Limit: 30 * time.Second, Took: 30 * time.Second},
+		{Target: "vertex", Limit: 30 * time.Second, Took: 400 * time.Millisecond},
+	}}
+	for _, a := range resp.Attempts {
+		fmt.Println(a)
+	}
+	// Output:
+	// azure: timeout (attempt) after 30s of 30s
+	// vertex: answered after 400ms of 30s
+}
+
+// A picture and a document are parts beside the text, told apart by their media type.
+func ExampleMedia() {
+	picture, document := []byte("\x89PNG..."), []byte("%PDF-1.7...")
+	message := llm.Message{Role: llm.RoleUser, Parts: llm.Parts{
+		llm.Text{Text: "Does the invoice fit the photograph?"},
+		llm.Media{MediaType: "image/png", Data: picture},
+		llm.Media{MediaType: "application/pdf", Name: "invoice", Data: document},
+	}}
+	fmt.Println(len(message.Parts), "parts:", message.Text())
+	// Output: 3 parts: Does the invoice fit the photograph?
+}
+
+// JSON as output.
+func ExampleSchema() {
+	client := llm.NewClient(llm.GeneratorFunc(urgent), nil)
+	resp, err := client.Generate(context.Background(), &llm.Request{
+		Messages: []llm.Message{llm.User("My invoice is wrong.")},
+		Output: &llm.Schema{Name: "decision", JSON: json.RawMessage(`{
+			"type": "object", "properties": {"label": {"type": "string", "enum": ["urgent", "normal", "spam"]}},
+			"required": ["label"], "additionalProperties": false}`)},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var decision struct{ Label string }
+	if err := json.Unmarshal([]byte(resp.Text()), &decision); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(decision.Label)
+	// Output: urgent
+}
+
+// urgent is a provider that answers as the schema of the example wants.
+func urgent(ctx context.Context, _ *llm.Request, sink llm.Sink) (*llm.Response, error) {
+	return echo(ctx, &llm.Request{Messages: []llm.Message{llm.User(`{"label": "urgent"}`)}}, sink)
 }

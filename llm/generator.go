@@ -10,7 +10,8 @@ import "context"
 //
 // Generate returns soon after ctx ends (conformance: 100 ms), never changes or keeps req, and is safe for
 // concurrent use. The Response is fresh and the caller's to change. With an error it may be non-nil: then it
-// is exactly what the sink accepted, without tool calls that had not ended ([Accumulator.Partial] is that).
+// is exactly what the sink accepted, without tool calls that had not ended ([Accumulator.Partial] is that); beside
+// [ErrContentFiltered] it is what there is of the answer, also without a sink.
 // Errors should be [*Error]; an error of the sink comes back as it was.
 type Generator interface {
 	Generate(ctx context.Context, req *Request, sink Sink) (*Response, error)
@@ -50,6 +51,7 @@ type Endpoint struct {
 	Close  func() error // nil: nothing to close
 }
 
-// Factory opens an Endpoint from a section of a configuration. settings decodes the section into a struct,
-// strictly. A Factory sends nothing.
+// Factory opens an Endpoint from a section of a configuration. settings decodes the section into a struct by
+// its yaml tags, strictly; a tag secret:"true" keeps the field's value out of messages, doc:"…" describes it in the
+// schema. A Factory sends nothing.
 type Factory func(ctx context.Context, settings func(into any) error) (Endpoint, error)

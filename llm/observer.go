@@ -7,8 +7,13 @@ import (
 
 // Observer watches calls, as httptrace.ClientTrace watches requests. Nil fields are skipped, and fields may
 // be added. Hooks run on the call's goroutine, so they must be quick; they may run for several calls at
-// once. One exception: AttemptStart of a hedge's second target runs on a goroutine of its own, beside the
-// first attempt. A Client emits the two call hooks; only chains emit attempts.
+// once. A Client emits the two call hooks; only chains emit attempts.
+//
+// One hook is an exception: under hedging, AttemptStart of the second target runs on a goroutine of the chain's
+// own, at once with whatever the call does for the first attempt, its hooks included. What it shares with other
+// hooks of the call needs a lock, and a panic there ends the process, while any other hook panics on the
+// goroutine of the call. A panic of the target that lost is kept from the call: AttemptEnd hears of it as
+// [ErrUnknown] with the code "panicked" if it came before the call was decided, and nobody does if it came later.
 type Observer struct {
 	// CallStart returns the context of the call; nil keeps the old one. The Request may be invalid: read it
 	// with care, and do not change it.

@@ -36,7 +36,7 @@ type Request struct {
 	// and its like write it.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 	// Accept judges an answer inside the chain: an error makes it [ErrBadOutput], and the next try or target
-	// follows. It must be pure: with hedging it may run twice at once.
+	// follows. It must be pure: with hedging it may run twice at once. A Client without a chain does not call it.
 	Accept func(*Response) error `json:"-"`
 }
 

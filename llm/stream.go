@@ -75,16 +75,23 @@ func (s *Stream) settle(resp *Response, err error, left bool) {
 	}
 }
 
-// Text yields only what is meant for the reader: no reasoning, no arguments of tool calls.
+// Text yields only what is meant for the reader: no reasoning, no arguments of tool calls. The text of a Generator
+// that sends no events, against its contract, comes in one piece at the end.
 func (s *Stream) Text() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		streamed := false
 		for e, err := range s.Events() {
 			switch {
 			case err != nil:
 				yield("", err)
 				return
 			case e.Kind == EventText:
+				streamed = true
 				if !yield(e.Delta, nil) {
+					return
+				}
+			case e.Kind == EventDone && !streamed && e.Response.Text() != "":
+				if !yield(e.Response.Text(), nil) {
 					return
 				}
 			}

@@ -233,6 +233,33 @@ func TestStreamText(t *testing.T) {
 	}
 }
 
+// A Generator that forgets its sink breaks the contract, and still no answer is lost without a word.
+func TestStreamTextOfAGeneratorWithoutEvents(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string]llm.Parts{
+		"text": {llm.Text{Text: "urgent"}}, "none": nil, "a call": {llm.ToolCall{ID: "1", Name: "f", Arguments: "{}"}},
+	} {
+		answer := &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: parts}, Finish: llm.FinishStop}
+		client := llm.NewClient(llm.GeneratorFunc(func(context.Context, *llm.Request, llm.Sink) (*llm.Response, error) {
+			return answer, nil
+		}), nil)
+		s := client.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.User("hi")}})
+		var got []string
+		for text, err := range s.Text() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, text)
+		}
+		if want := answer.Text(); strings.Join(got, "") != want || len(got) > 1 {
+			t.Errorf("%s: got %q, want %q in one piece", name, got, want)
+		}
+		if resp, err := s.Response(); err != nil || resp.Text() != answer.Text() {
+			t.Errorf("%s: %v, %v", name, resp, err)
+		}
+	}
+}
+
 func TestStreamResponseInsideTheLoop(t *testing.T) {
 	t.Parallel()
 	s := client(script(nil, turn...)).Stream(t.Context(), ask())

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -144,12 +145,24 @@ func transport(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// unmendable are the codes of connections that fail again however often they are tried: somebody has to change
+// something first. Adapters use these words.
+var unmendable = []string{
+	"host_not_found", "not_tls", "certificate_not_trusted", "certificate_of_another_host", "certificate_expired",
+}
+
 // Again reports whether asking the same target again can help at all: not when it said so, and not when its
-// name does not resolve.
+// name does not resolve, its certificate is not to be trusted, or it speaks no TLS.
 func Again(e *llm.Error) bool {
-	if e.NoRetry {
+	if e.NoRetry || e.Kind == llm.ErrConnection && slices.Contains(unmendable, e.Code) {
 		return false
 	}
-	dns, ok := errors.AsType[*net.DNSError](e.Err)
-	return !ok || !dns.IsNotFound
+	if dns, ok := errors.AsType[*net.DNSError](e.Err); ok && dns.IsNotFound {
+		return false
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](e.Err); ok {
+		return false
+	}
+	_, ok := errors.AsType[tls.RecordHeaderError](e.Err)
+	return !ok
 }

@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -9,6 +11,7 @@ import (
 	"go/token"
 	"io"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -223,7 +226,20 @@ func TestAgain(t *testing.T) {
 		{"x-should-retry: false", llm.Error{Kind: llm.ErrUnavailable, NoRetry: true}, false},
 		{"no such host", llm.Error{Kind: llm.ErrConnection, Err: fmt.Errorf("dial: %w", &net.DNSError{IsNotFound: true})}, false},
 		{"a name server that does not answer", llm.Error{Kind: llm.ErrConnection, Err: &net.DNSError{IsTimeout: true}}, true},
+		{"no such host, of an adapter", llm.Error{Kind: llm.ErrConnection, Code: "host_not_found"}, false},
+		{"a certificate of nobody we know", llm.Error{Kind: llm.ErrConnection, Code: "certificate_not_trusted"}, false},
+		{"a certificate of another host", llm.Error{Kind: llm.ErrConnection, Code: "certificate_of_another_host"}, false},
+		{"a certificate that is over", llm.Error{Kind: llm.ErrConnection, Code: "certificate_expired"}, false},
+		{"a server that speaks no TLS", llm.Error{Kind: llm.ErrConnection, Code: "not_tls"}, false},
+		{"a certificate, of foreign code", llm.Error{Kind: llm.ErrConnection, Err: &url.Error{Op: "Post", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}}, false},
+		{"no TLS, of foreign code", llm.Error{Kind: llm.ErrConnection, Err: &url.Error{Op: "Post", Err: tls.RecordHeaderError{}}}, false},
+		{"a name server that does not answer, of an adapter", llm.Error{Kind: llm.ErrConnection, Code: "name_lookup_failed"}, true},
 		{"a refused connection", llm.Error{Kind: llm.ErrConnection, Err: syscall.ECONNREFUSED}, true},
+		{"the same, of an adapter", llm.Error{Kind: llm.ErrConnection, Code: "connection_refused"}, true},
+		{"a reset", llm.Error{Kind: llm.ErrConnection, Code: "connection_reset"}, true},
+		{"no way there", llm.Error{Kind: llm.ErrConnection, Code: "network_unreachable"}, true},
+		{"an alert of the peer", llm.Error{Kind: llm.ErrConnection, Code: "tls_refused"}, true},
+		{"that word as a code of something else", llm.Error{Kind: llm.ErrUnavailable, Code: "not_tls"}, true},
 	}
 	for _, tt := range tests {
 		if got := policy.Again(&tt.e); got != tt.want {

@@ -311,10 +311,10 @@ func TestWithADeadlineOneHeaderIsAdded(t *testing.T) {
 			free := head(c.through(t.Context(), t, s, nil, false)[0])
 			for what, open := range map[string]func() (context.Context, context.CancelFunc){
 				"a caller's deadline": func() (context.Context, context.CancelFunc) {
-					return context.WithTimeout(t.Context(), 42*time.Second+700*time.Millisecond)
+					return context.WithTimeout(t.Context(), 43*time.Second-time.Millisecond)
 				},
 				"an execution": func() (context.Context, context.CancelFunc) {
-					return deadline.With(t.Context(), 42*time.Second+700*time.Millisecond, nil)
+					return deadline.With(t.Context(), 43*time.Second-time.Millisecond, nil)
 				},
 			} {
 				ctx, cancel := open()

@@ -163,7 +163,7 @@ func TestWithoutADeadlineACallOverGRPCIsTheSDKsOwn(t *testing.T) {
 	}
 }
 
-// headerLines are the metadata, without that of authority, which is the address.
+// headerLines are the metadata in a fixed order.
 func headerLines(r rawRPC) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(r.header)) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	bedrockcloud "github.com/punctual-llm/punctual/llmtest/cloud/bedrock"
@@ -39,6 +40,9 @@ func TestBedrockConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if c.fault != "" && name != "in pieces" || name == "of another family" {
+				adaptertest.Variant(t)
+			}
 			conformance.Run(t, conformance.Harness{Skip: c.skip, New: func(t *testing.T, script ...llmtest.Step) llm.Generator {
 				t.Helper()
 				o := &bedrockcloud.Options{AccessKey: "AKIDEXAMPLE", SecretKey: sharedSecret, SessionToken: "session", Token: "key-1", Region: "us-east-1"}

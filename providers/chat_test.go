@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,8 +18,51 @@ import (
 
 // The rows of Azure and OpenAI: chat completions.
 
+// plainChat rewrites a recorded request without what says nothing: a doubled slash, lists that are empty, arguments of
+// a call that are none, strict where it is off, and a model beside the deployment in the path, which decides.
+func plainChat(rec *recording) {
+	rec.Request.Path = strings.Replace(rec.Request.Path, "//", "/", 1)
+	var body map[string]any
+	dec := json.NewDecoder(bytes.NewReader(rec.Request.Body))
+	dec.UseNumber()
+	if dec.Decode(&body) != nil || body == nil {
+		return
+	}
+	for _, one := range list(body["messages"]) {
+		m, _ := one.(map[string]any)
+		for _, name := range []string{"annotations", "tool_calls"} {
+			if l, ok := m[name].([]any); ok && len(l) == 0 {
+				delete(m, name)
+			}
+		}
+		for _, call := range list(m["tool_calls"]) {
+			c, _ := call.(map[string]any)
+			if f, ok := c["function"].(map[string]any); ok && f["arguments"] == "" {
+				f["arguments"] = "{}"
+			}
+		}
+	}
+	if strings.HasPrefix(rec.Request.Path, "/openai/deployments/") {
+		delete(body, "model")
+	}
+	if l, ok := body["tools"].([]any); ok && len(l) == 0 {
+		delete(body, "tools")
+	}
+	format, _ := body["response_format"].(map[string]any)
+	if s, ok := format["json_schema"].(map[string]any); ok && s["strict"] == false {
+		delete(s, "strict")
+	}
+	rec.Request.Body, _ = json.Marshal(body)
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
 // openAzure chooses the settings by the recorded path, as a user would.
 func openAzure(rec *recording, server string, client *http.Client) (llm.Generator, error) {
+	plainChat(rec)
 	u, err := url.Parse(rec.Request.Path)
 	if err != nil {
 		return nil, err
@@ -54,7 +99,7 @@ func openAzure(rec *recording, server string, client *http.Client) (llm.Generato
 func chatOutcome(rec *recording) (want expectation, unfit []string) {
 	if rec.Kind == "error" {
 		want.kind, want.status = llm.ErrUnknown, or(value[int](rec, "status"), 0)
-		want.code = value[string](rec, "error_code")
+		want.code, unfit = chatCode(rec)
 		if m := value[string](rec, "error_message"); m != nil {
 			want.message = new(cut(*m, 512))
 		}
@@ -65,7 +110,7 @@ func chatOutcome(rec *recording) (want expectation, unfit []string) {
 		if or(want.code, "") == "content_filter" {
 			want.kind = llm.ErrContentFiltered
 		}
-		return want, nil
+		return want, unfit
 	}
 	want.text, want.finish = or(value[string](rec, "text"), ""), or(value[string](rec, "finish_reason"), "")
 	want.calls = or(value[[]expectedCall](rec, "tool_calls"), nil)
@@ -76,6 +121,10 @@ func chatOutcome(rec *recording) (want expectation, unfit []string) {
 		Input: or(value[int64](rec, "input_tokens"), 0), Output: or(value[int64](rec, "output_tokens"), 0),
 		CacheRead: or(value[int64](rec, "cached_tokens"), 0), CacheWrite: or(value[int64](rec, "cache_write_tokens"), 0),
 		Reasoning: or(value[int64](rec, "reasoning_tokens"), 0), Reported: value[int64](rec, "input_tokens") != nil,
+	}
+	want.writesUnsaid = value[int64](rec, "cache_write_tokens") == nil
+	if u := want.usage; want.total != nil && u.Reasoning > 0 && *want.total == u.Input+u.Output+u.Reasoning {
+		u.Output += u.Reasoning // which Grok counts apart
 	}
 	if want.finish == "content_filter" {
 		want.kind = llm.ErrContentFiltered
@@ -95,7 +144,34 @@ func chatOutcome(rec *recording) (want expectation, unfit []string) {
 	if rec.Expect["legacy_function_call"] != nil {
 		unfit = append(unfit, "function_call is from before tools and has no id: it comes as an opaque part")
 	}
+	want.bare = isBare(&want)
+	if endsEarly(rec, &want) && !strings.Contains(rec.Response.Body, "[DONE]") {
+		want.kind = llm.ErrInterrupted
+	}
 	return want, unfit
+}
+
+// endsEarly reports whether a stream has no end mark, or only one that expect does not tell of.
+func endsEarly(rec *recording, want *expectation) bool {
+	return rec.Kind == "stream" && want.kind == "" && want.finish == ""
+}
+
+// isBare reports whether expect tells nothing that an answer holds, and it was not cut.
+func isBare(want *expectation) bool {
+	return want.text == "" && len(want.calls) == 0 && want.reasoning == nil && want.refusal == nil &&
+		!slices.Contains([]string{"length", "max_tokens", "MAX_TOKENS"}, reasonOf(want.finish))
+}
+
+// chatCode is the code of an error, or its type where the code only repeats the status.
+func chatCode(rec *recording) (code *string, unfit []string) {
+	code = numberOrText(rec, "error_code")
+	if code != nil && *code == strconv.Itoa(rec.Response.Status) {
+		return value[string](rec, "error_type"), nil
+	}
+	if code != nil && strings.ContainsAny(*code, " \t\n") {
+		return nil, []string{"a code that is no word could be free text, and a code is logged: it is not kept"}
+	}
+	return code, nil
 }
 
 func cut(s string, n int) string {

@@ -244,6 +244,9 @@ func (c *chatConverter) tools(raw json.RawMessage) bool {
 			return false
 		}
 		f := t.Function
+		if string(f.Parameters) == "null" {
+			f.Parameters = nil
+		}
 		tools = append(tools, llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters, Lenient: !f.Strict})
 	}
 	c.req.Tools = tools

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	azurecloud "github.com/punctual-llm/punctual/llmtest/cloud/azure"
@@ -30,6 +31,9 @@ func TestAzureConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "azure ai" || name == "v1 with a token" {
+				adaptertest.Variant(t)
+			}
 			conformance.Run(t, conformance.Harness{
 				New: func(t *testing.T, script ...llmtest.Step) llm.Generator {
 					t.Helper()

@@ -94,6 +94,9 @@ func converseRequest(rec *recording) (*llm.Request, error) {
 			return nil, err
 		}
 	}
+	if m := c.req.Messages; len(m) > 0 && m[0].Role == llm.RoleAssistant {
+		return nil, unfit("a conversation that the assistant begins: a short text of the user's is put in front")
+	}
 	return c.req, c.extra.Set(c.req)
 }
 

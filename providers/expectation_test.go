@@ -14,18 +14,21 @@ import (
 
 // expectation is what a recording means in terms of this SDK. Nil fields are not compared.
 type expectation struct {
-	kind       llm.Kind // "": an answer
-	text       string
-	calls      []expectedCall
-	skipCalls  bool
-	finish     string
-	usage      *llm.Usage
-	total      *int64
-	reasoning  *string
-	refusal    *string
-	frames     *int
-	textDeltas *int
-	more       func(got *result) []string // of one provider; nil: nothing
+	kind      llm.Kind // "": an answer
+	bare      bool     // expect tells no content: the answer may have other parts, or be none
+	text      string
+	calls     []expectedCall
+	skipCalls bool
+	finish    string
+	usage     *llm.Usage
+	// writesUnsaid: expect does not tell what was written to a cache.
+	writesUnsaid bool
+	total        *int64
+	reasoning    *string
+	refusal      *string
+	frames       *int
+	textDeltas   *int
+	more         func(got *result) []string // of one provider; nil: nothing
 
 	status     int
 	code       *string
@@ -45,28 +48,44 @@ func (want *expectation) differs(got *result) (problems []string) {
 	differ := func(what string, want, got any) {
 		problems = append(problems, fmt.Sprintf("%s: want %v, got %v", what, want, got))
 	}
-	if kind := llm.KindOf(got.err); want.kind == "" && kind != "" || want.kind != "" && kind == "" ||
-		want.kind == llm.ErrContentFiltered && kind != want.kind {
+	kind := llm.KindOf(got.err)
+	none := want.bare && want.kind == "" && kind == llm.ErrBadOutput
+	if !none && (want.kind == "" && kind != "" || want.kind != "" && kind == "" ||
+		want.kind == llm.ErrContentFiltered && kind != want.kind) {
 		return []string{fmt.Sprintf("want kind %q, got %q: %+v", want.kind, kind, got.err)}
 	}
 	if want.status != 0 {
-		return want.differsAsError(got)
+		problems = want.differsAsError(got)
 	}
 	resp := got.resp
-	if resp == nil {
-		return []string{fmt.Sprintf("no response: %v", got.err)}
+	switch {
+	case resp == nil && got.err == nil:
+		return []string{"no response and no error"}
+	case resp == nil:
+		resp = new(llm.Response) // nothing had come
+	case want.bare && got.err == nil && len(resp.Message.Parts) == 0:
+		return []string{"an answer that holds nothing"}
+	}
+	if want.status != 0 {
+		return append(problems, want.differsBefore(resp, got)...)
 	}
 	if resp.Text() != want.text {
 		differ("text", want.text, resp.Text())
 	}
-	if resp.RawFinish != want.finish {
+	if resp.RawFinish != want.finish && (!none || resp.RawFinish != "") {
 		differ("finish", want.finish, resp.RawFinish)
 	}
 	if !want.skipCalls {
 		problems = append(problems, differentCalls(want.calls, resp.Message.ToolCalls())...)
 	}
-	if want.usage != nil && *want.usage != resp.Usage {
-		differ("usage", *want.usage, resp.Usage)
+	if want.usage != nil {
+		usage := *want.usage
+		if want.writesUnsaid {
+			usage.CacheWrite = resp.Usage.CacheWrite
+		}
+		if usage != resp.Usage {
+			differ("usage", usage, resp.Usage)
+		}
 	}
 	if want.total != nil && *want.total != resp.Usage.Input+resp.Usage.Output {
 		differ("total tokens", *want.total, resp.Usage.Input+resp.Usage.Output)
@@ -86,8 +105,26 @@ func (want *expectation) differs(got *result) (problems []string) {
 	if got.events != nil {
 		problems = append(problems, differentEvents(got)...)
 	}
-	if want.more != nil {
+	if want.more != nil && got.err != nil {
 		problems = append(problems, want.more(got)...)
+	}
+	return problems
+}
+
+// differsBefore compares what had come of a stream before its error. Why it would have ended, and what it would have
+// cost, nobody has said.
+func (want *expectation) differsBefore(resp *llm.Response, got *result) (problems []string) {
+	differ := func(what string, want, got any) {
+		problems = append(problems, fmt.Sprintf("before the error: %s: want %v, got %v", what, want, got))
+	}
+	if resp.Text() != want.text {
+		differ("text", want.text, resp.Text())
+	}
+	if n := textDeltas(got.events); want.textDeltas != nil && *want.textDeltas != n {
+		differ("text deltas", *want.textDeltas, n)
+	}
+	if thought := reasoningText(resp); want.reasoning != nil && *want.reasoning != thought {
+		differ("reasoning", *want.reasoning, thought)
 	}
 	return problems
 }
@@ -188,6 +225,14 @@ func value[T any](rec *recording, key string) *T {
 		return nil
 	}
 	return v
+}
+
+// numberOrText reads one key of expect, whichever it is.
+func numberOrText(rec *recording, key string) *string {
+	if n := value[json.Number](rec, key); n != nil {
+		return new(n.String())
+	}
+	return value[string](rec, key)
 }
 
 func or[T any](p *T, zero T) T {

@@ -240,8 +240,9 @@ func checkGRPCRunner(t *testing.T, recordings []*recording) {
 			continue
 		}
 		if !tried[rec.Kind] {
-			tried[rec.Kind] = true
-			if !slices.ContainsFunc(changedReplies(t, rec), notices) {
+			all := changedReplies(t, rec)
+			tried[rec.Kind] = len(all) > 0
+			if len(all) > 0 && !slices.ContainsFunc(all, notices) {
 				t.Errorf("%s: no change of one byte of the reply was noticed", rec.ID)
 			}
 		}

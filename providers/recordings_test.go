@@ -95,9 +95,10 @@ func checkRunner(t *testing.T, recordings []*recording) {
 			want, _ := a.outcome(changed)
 			return len(want.differs(play(t, changed, &a))) > 0
 		}
-		if kind := rec.Provider + " " + rec.Kind; !tried[kind] && len(rec.body(t)) > 0 {
-			tried[kind] = true
-			if !slices.ContainsFunc(changedReplies(t, rec), notices) {
+		if kind := rec.Provider + " " + rec.Kind; !tried[kind] {
+			all := changedReplies(t, rec)
+			tried[kind] = len(all) > 0
+			if len(all) > 0 && !slices.ContainsFunc(all, notices) {
 				t.Errorf("%s: no change of one byte of the reply was noticed", rec.ID)
 			}
 		}
@@ -144,11 +145,17 @@ func changedExpect(rec *recording, key string) *recording {
 	if slices.Contains(unread, key) || json.Unmarshal(rec.Expect[key], &value) != nil {
 		return nil
 	}
+	switch wait, failed := rec.Expect["retry_after_ms"], rec.Expect["stream_error"] != nil; {
+	case key == "retry_after_seconds" && len(wait) > 0 && string(wait) != "null": // the finer one is read
+		return nil
+	case failed && !slices.Contains([]string{"text", "text_deltas", "reasoning_text"}, key): // see differsBefore
+		return nil
+	}
 	switch v := value.(type) {
 	case float64:
 		value = v + 1
 	case string:
-		value = v + "x"
+		value = "x" + v // in front: what is long is cut
 	case []any:
 		value = append(v, map[string]any{"name": "another", "arguments": map[string]any{}})
 	default:

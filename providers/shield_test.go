@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -28,7 +29,8 @@ import (
 const (
 	shieldRuns    = 3
 	shieldStreams = 2000
-	bareRuns      = 20
+	bareRuns      = 200 // at the most
+	bareStreams   = 200
 	atOnce        = 8
 	shortAnswer   = "one two three four five"
 )
@@ -70,8 +72,8 @@ func TestNoBedrockStreamIsLostToAnEarlyAnswer(t *testing.T) {
 	p := bedrockOnServer(t, early(t))
 	req := &llm.Request{Messages: []llm.Message{llm.User(longPrompt)}}
 	runs, streams := shieldRuns, shieldStreams
-	if raceEnabled {
-		runs, streams = 1, 200 // it is thirty times as slow
+	if adaptertest.RaceEnabled || !adaptertest.Full() { // the detector makes it thirty times as slow
+		runs, streams = 1, 300
 	}
 	for run := range runs {
 		n, example := lost(streams, func() error {
@@ -90,7 +92,7 @@ func TestNoBedrockStreamIsLostToAnEarlyAnswer(t *testing.T) {
 
 // The same without the shield must lose some, or the test above proves nothing. It stops at the first run that does.
 func TestWithoutTheShieldStreamsAreLost(t *testing.T) {
-	if raceEnabled {
+	if adaptertest.RaceEnabled {
 		t.Skip("skipped: the defect of the SDK that this test shows is a data race, which the detector reports")
 	}
 	transport := httpx.Transport()
@@ -100,8 +102,8 @@ func TestWithoutTheShieldStreamsAreLost(t *testing.T) {
 		HTTPClient: httpDoer(transport.RoundTrip),
 	})
 	for run := range bareRuns {
-		n, example := lost(shieldStreams, func() error { return bareStream(t.Context(), client) })
-		t.Logf("run %d: %d of %d streams lost, for example %v", run+1, n, shieldStreams, example)
+		n, example := lost(bareStreams, func() error { return bareStream(t.Context(), client) })
+		t.Logf("run %d: %d of %d streams lost, for example %v", run+1, n, bareStreams, example)
 		if n > 0 {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	vertexcloud "github.com/punctual-llm/punctual/llmtest/cloud/vertex"
@@ -24,6 +25,9 @@ func TestVertexAIConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "older" {
+				adaptertest.Variant(t)
+			}
 			skip := map[string]string{}
 			if name == "older" {
 				skip["tool_call_id"] = "models before 3.5 give calls no ids"

@@ -56,6 +56,7 @@ func canonicalValue(name string, v any) any {
 		}
 		if name == "tools" { // functions first, as the adapter sends them
 			slices.SortStableFunc(c, func(a, b any) int { return functionsFirst(a) - functionsFirst(b) })
+			c = functionsTogether(c)
 		}
 		return c
 	case string:
@@ -72,6 +73,22 @@ func canonicalValue(name string, v any) any {
 		}
 	}
 	return v
+}
+
+// functionsTogether makes one tool of those that have nothing but functions.
+func functionsTogether(tools []any) []any {
+	for len(tools) > 1 && onlyFunctions(tools[0]) && onlyFunctions(tools[1]) {
+		first, _ := tools[0].(map[string]any)
+		second, _ := tools[1].(map[string]any)
+		one := map[string]any{"functionDeclarations": slices.Concat(list(first["functionDeclarations"]), list(second["functionDeclarations"]))}
+		tools = append([]any{one}, tools[2:]...)
+	}
+	return tools
+}
+
+func onlyFunctions(tool any) bool {
+	m, ok := tool.(map[string]any)
+	return ok && len(m) == 1 && m["functionDeclarations"] != nil
 }
 
 func functionsFirst(tool any) int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	vertexcloud "github.com/punctual-llm/punctual/llmtest/cloud/vertex"
@@ -18,6 +19,9 @@ func TestVertexConformanceUnderFaults(t *testing.T) {
 	for _, fault := range []string{"trickle=4096/1us", "write=997,gzip", "ping=1ms/5ms"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
+			if fault != "write=997,gzip" {
+				adaptertest.Variant(t)
+			}
 			conformance.Run(t, conformance.Harness{
 				New: func(t *testing.T, script ...llmtest.Step) llm.Generator {
 					t.Helper()

@@ -88,19 +88,24 @@ func vertexOutcome(rec *recording) (want expectation, unfit []string) {
 	}
 	block, message := value[string](rec, "block_reason"), value[string](rec, "finish_message")
 	switch {
-	case block != nil || slices.Contains(filtered, want.finish):
+	case block != nil || slices.Contains(filtered, reasonOf(want.finish)):
 		want.kind = llm.ErrContentFiltered
-	case slices.Contains(malformed, want.finish), isEmpty(&want):
+	case slices.Contains(malformed, want.finish):
 		want.kind = llm.ErrBadOutput
+	case isBare(&want):
+		want.bare = true
 	case message != nil:
 		unfit = append(unfit, "the service's words beside a good finish have no place in a response")
 	}
-	if want.kind != "" {
-		reason := or(block, want.finish)
+	if want.kind != "" || want.bare {
+		reason := or(block, reasonOf(want.finish))
 		if reason == "STOP" || reason == "" {
 			reason = "empty_answer"
 		}
 		want.more = func(got *result) []string { return differsInReason(got, reason, message) }
+	}
+	if endsEarly(rec, &want) {
+		want.kind, want.more = llm.ErrInterrupted, nil
 	}
 	if e := value[struct{ Message string }](rec, "stream_error"); e != nil {
 		want.kind, want.more = llm.ErrUnknown, nil
@@ -120,9 +125,15 @@ var (
 	malformed = []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"}
 )
 
-// isEmpty reports whether an answer has nothing in it, which is none unless it was cut.
-func isEmpty(want *expectation) bool {
-	return want.text == "" && len(want.calls) == 0 && want.reasoning == nil && want.finish != "MAX_TOKENS"
+// numbered are the finish reasons whose numbers both services share.
+var numbered = []string{"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"}
+
+// reasonOf is the word of a finish reason that may be a number.
+func reasonOf(finish string) string {
+	if n, err := strconv.Atoi(finish); err == nil && n > 0 && n < len(numbered) {
+		return numbered[n]
+	}
+	return finish
 }
 
 // finishOf is a finish reason that may be a number.

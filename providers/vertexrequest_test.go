@@ -31,6 +31,12 @@ type geminiPart struct {
 	}
 }
 
+// detailed reports whether the part is media with more to it than an llm.Media has, such as a rate of frames.
+func (p *geminiPart) detailed(raw json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	return (p.InlineData != nil || p.FileData != nil) && json.Unmarshal(raw, &members) == nil && len(members) > 1
+}
+
 // vertexRequest builds the request that a canonical body means. What a request has no field for goes through Extra.
 func vertexRequest(rec *recording) (*llm.Request, error) {
 	req := &llm.Request{Messages: []llm.Message{llm.User("hello")}}
@@ -106,6 +112,9 @@ func (b *vertexBuilder) contents(body map[string]json.RawMessage) error {
 			}
 			m.Parts = append(m.Parts, p)
 		}
+		if !slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return !emptyText(p) }) {
+			return unfit("a turn without content")
+		}
 		b.req.Messages = append(b.req.Messages, m)
 	}
 	return nil
@@ -117,6 +126,8 @@ func (b *vertexBuilder) part(raw json.RawMessage) (llm.Part, error) {
 		return nil, err
 	}
 	switch {
+	case p.detailed(raw):
+		return llm.Opaque{Type: vertex.PartType, Data: raw}, nil
 	case p.FunctionCall != nil:
 		c := llm.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: string(p.FunctionCall.Args), Signature: p.ThoughtSignature}
 		if b.calls++; c.ID == "" {

@@ -21,6 +21,7 @@ type app struct {
 	getenv         func(string) string
 	environ        []string // what children of sim inherit
 	terminal       bool     // stdout is one
+	errTerminal    bool     // stderr is one
 }
 
 // statusError ends a command with an exit status. What it says goes to stderr behind "punctual: "; an empty
@@ -28,16 +29,17 @@ type app struct {
 type statusError struct {
 	status int
 	text   string
+	before string // lines in front of it, as they are
 }
 
 func (e *statusError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error {
-	return &statusError{exitUsage, fmt.Sprintf(format, args...)}
+	return &statusError{status: exitUsage, text: fmt.Sprintf(format, args...)}
 }
 
 func configf(format string, args ...any) error {
-	return &statusError{exitConfig, fmt.Sprintf(format, args...)}
+	return &statusError{status: exitConfig, text: fmt.Sprintf(format, args...)}
 }
 
 // run runs one command line and returns its exit status.
@@ -50,8 +52,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	status, text := exitFailed, err.Error()
 	if s, ok := errors.AsType[*statusError](err); ok {
 		status, text = s.status, s.text
+		fmt.Fprint(a.stderr, s.before)
 	} else if e, ok := errors.AsType[*llm.Error](err); ok {
-		status, text = exitStatusOf(e), callErrorText(e, false)
+		status, text = exitStatusOf(e), callErrorText(e, nil, false)
 	}
 	if text != "" {
 		fmt.Fprintln(a.stderr, "punctual: "+strings.TrimRight(text, "\n"))
@@ -67,7 +70,9 @@ func (a *app) root() *cli.Command {
 		Writer:                        a.stdout, ErrWriter: a.stderr, Reader: a.stdin,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run maps errors to statuses
 		OnUsageError:   usageError,
-		Commands:       []*cli.Command{a.demo(), a.generate(), a.sim(), a.version(), a.help()},
+		Commands: []*cli.Command{
+			a.demo(), a.generate(), a.check(), a.initialize(), a.sim(), a.schema(), a.completion(), a.version(), a.help(),
+		},
 	}
 	root.Action = func(_ context.Context, c *cli.Command) error {
 		if c.Args().Len() == 0 {

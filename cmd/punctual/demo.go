@@ -334,7 +334,7 @@ func (d *demonstration) interrupted(n int, at *side, o *outcomeOf) error {
 	if err != nil {
 		return err
 	}
-	return &statusError{exitInterrupted, "interrupted"}
+	return &statusError{status: exitInterrupted, text: "interrupted"}
 }
 
 // close prints the sum of all calls. It fails if any limit was overrun.
@@ -356,11 +356,12 @@ func (d *demonstration) close(targets []fallback.Status) error {
 	d.say(`  (call 7 has clouds and a client of its own, and is not in this table)
 
 Next: punctual generate -demo "Hello"   a call of your own, simulated
-      punctual sim -- COMMAND           your program against simulated clouds
-      README.md                         the same from Go
+      punctual init                     an llm.yaml for your own targets
+      punctual check                    what it comes to, and what a hang costs
+      docs/quickstart.md                the same from Go
 `)
 	if len(d.faults) > 0 {
-		return &statusError{exitFailed, "the demo is not as promised:\n  " + strings.Join(d.faults, "\n  ") +
+		return &statusError{status: exitFailed, text: "the demo is not as promised:\n  " + strings.Join(d.faults, "\n  ") +
 			"\nnext: run it once more on a machine that is not busy; if it stays so, report it"}
 	}
 	return d.broken

@@ -7,28 +7,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/punctual-llm/punctual/config"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
 )
 
-// maxPrompt bounds what is read from standard input.
-const maxPrompt = 16 << 20
-
 func (a *app) generate() *cli.Command {
 	return &cli.Command{
 		Name: "generate", CustomHelpTemplate: generateHelp, OnUsageError: usageError,
+		DisableSliceFlagSeparator: true, // a file may have a comma in its name
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "c"},
 			&cli.StringFlag{Name: "o"},
 			&cli.StringFlag{Name: "only"},
 			&cli.BoolFlag{Name: "stream"},
 			&cli.BoolFlag{Name: "json"},
+			&cli.StringFlag{Name: "schema"},
+			&cli.StringSliceFlag{Name: "file"},
+			&cli.StringFlag{Name: "session"},
 			&cli.DurationFlag{Name: "deadline"},
 			&cli.StringFlag{Name: "system"},
 			&cli.IntFlag{Name: "max-tokens"},
@@ -39,20 +40,21 @@ func (a *app) generate() *cli.Command {
 	}
 }
 
+// caller is a client with the configuration that it was made from.
+type caller struct {
+	client *llm.Client
+	conf   *config.Config // nil: the simulated cloud
+	names  []string       // of its targets
+	close  func()
+}
+
 func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
-	req, err := a.request(ctx, c)
+	by, err := a.caller(ctx, c)
 	if err != nil {
 		return err
 	}
-	targets, closeAll, err := a.targets(c.Bool("demo"))
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	if req.Route.Only, err = only(c.String("only"), targets); err != nil {
-		return err
-	}
-	client, err := fallback.NewClient(targets, nil)
+	defer by.close()
+	req, err := a.request(ctx, c, operationNames(by.conf), by.names)
 	if err != nil {
 		return err
 	}
@@ -61,159 +63,55 @@ func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	return a.answer(ctx, client, req, c)
+	return a.answer(ctx, by, req, c)
 }
 
-// request builds the request of the command line.
-func (a *app) request(ctx context.Context, c *cli.Command) (*llm.Request, error) {
-	op, err := operation(c.String("o"))
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case c.IsSet("deadline") && c.Duration("deadline") <= 0:
-		return nil, usagef("-deadline: want a time above 0, such as 20s")
-	case c.Int("max-tokens") < 0:
-		return nil, usagef("-max-tokens: want a number above 0")
-	case c.Bool("json") && c.Bool("stream"):
-		return nil, usagef("-json prints one whole object: leave -stream out")
-	case c.Args().Len() > 1:
-		return nil, usagef("there are %d prompts; put one prompt in quotes, flags in front of it", c.Args().Len())
-	}
-	prompt, err := a.prompt(ctx, c.Args().First())
-	if err != nil {
-		return nil, err
-	}
-	return &llm.Request{
-		Operation: op, System: c.String("system"), MaxTokens: c.Int("max-tokens"),
-		Messages: []llm.Message{llm.User(prompt)},
-	}, nil
-}
-
-// operation checks the name of an operation: unlike the library, which runs an unknown one on the default
-// plan, the command takes it for a slip of the finger.
-func operation(name string) (llm.Operation, error) {
-	known := []string{string(llm.Triage), string(llm.Orchestration), string(llm.Generation)}
-	if name == "" || name == "default" {
-		return "", nil
-	}
-	if !slices.Contains(known, name) {
-		return "", usagef("-o: there is no operation %q%s\nnext: use default, %s", name, didYouMean(name, known), strings.Join(known, ", "))
-	}
-	return llm.Operation(name), nil
-}
-
-// only reads the names of the targets to ask, "" for all.
-func only(list string, targets []fallback.Target) ([]string, error) {
-	if list == "" {
-		return nil, nil
-	}
-	var known, names []string
-	for _, t := range targets {
-		known = append(known, t.Name)
-	}
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if !slices.Contains(known, name) {
-			return nil, usagef("-only: no target is named %q%s\nnext: use %s", name, didYouMean(name, known), strings.Join(known, ", "))
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-func (a *app) prompt(ctx context.Context, arg string) (string, error) {
-	if arg == "" || arg == "-" {
-		data, err := a.readInput(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return "", &statusError{exitInterrupted, "interrupted"}
-		case err != nil:
-			return "", fmt.Errorf("reading the prompt from standard input: %w", err)
-		case len(data) > maxPrompt:
-			return "", usagef("the prompt on standard input is longer than %d MB", maxPrompt>>20)
-		}
-		arg = string(data)
-	}
-	switch {
-	case strings.TrimSpace(arg) == "":
-		return "", usagef("the prompt is empty\nnext: punctual generate \"…\", or give it on standard input")
-	case !utf8.ValidString(arg):
-		return "", usagef("the prompt is no UTF-8 text\nnext: convert it first, for example with iconv")
-	}
-	return arg, nil
-}
-
-// readInput reads standard input. A read cannot be interrupted, so it is left behind when ctx ends: the
-// program ends with it.
-func (a *app) readInput(ctx context.Context) ([]byte, error) {
-	type result struct {
-		data []byte
-		err  error
-	}
-	read := make(chan result, 1)
-	go func() {
-		data, err := io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
-		read <- result{data, err}
-	}()
-	select {
-	case r := <-read:
-		return r.data, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// targets are those of the environment, or one simulated cloud.
-func (a *app) targets(demo bool) (targets []fallback.Target, closeAll func(), err error) {
-	if demo {
-		cloud := simulatedAzure("demo", time.Now(), demoAnswer(llm.Generation))
-		t, err := cloud.open()
+// caller opens the client of the file or the environment, or one over a simulated cloud.
+func (a *app) caller(ctx context.Context, c *cli.Command) (*caller, error) {
+	if !c.Bool("demo") {
+		client, conf, err := a.open(ctx, c.String("c"))
 		if err != nil {
-			cloud.server.Close()
-			return nil, nil, err
+			return nil, err
 		}
-		return []fallback.Target{*t}, cloud.server.Close, nil
-	}
-	targets, err = environmentTargets(a.getenv)
-	switch {
-	case err != nil:
-		if _, ok := errors.AsType[*statusError](err); ok {
-			return nil, nil, err
+		for i := range conf.Warnings {
+			fmt.Fprintln(a.stderr, "warning: "+warningWord(&conf.Warnings[i]))
 		}
-		return nil, nil, configf("%s", err.Error())
-	case len(targets) == 0:
-		return nil, nil, configf(errNoProvider)
+		return &caller{client.Client, conf, targetNames(conf), func() { _ = client.Close() }}, nil // the program ends anyway
 	}
-	return targets, func() { closeTargets(targets) }, nil
+	cloud := simulatedAzure("demo", time.Now(), demoAnswer(llm.Generation))
+	t, err := cloud.open()
+	if err != nil {
+		cloud.server.Close()
+		return nil, err
+	}
+	client, err := fallback.NewClient([]fallback.Target{*t}, nil)
+	if err != nil {
+		cloud.server.Close()
+		return nil, err
+	}
+	return &caller{client, nil, []string{t.Name}, func() { _ = t.Close(); cloud.server.Close() }}, nil
 }
 
-func closeTargets(targets []fallback.Target) {
-	for _, t := range targets {
-		if t.Close != nil {
-			_ = t.Close() // the program ends anyway
-		}
-	}
-}
-
-// answer runs the call and prints what comes of it.
-func (a *app) answer(ctx context.Context, client *llm.Client, req *llm.Request, c *cli.Command) error {
+// answer runs the call and prints what comes of it. On a terminal it tells of the wait.
+func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.Command) error {
+	w := a.waiter()
+	ctx = llm.WithObserver(ctx, w.observer())
 	var resp *llm.Response
 	var err error
-	if c.Bool("stream") {
-		resp, err = a.printStream(client.Stream(ctx, req))
+	stop := w.start()
+	if c.Bool("stream") || a.terminal && !c.Bool("json") && req.Output == nil {
+		resp, err = a.printStream(by.client.Stream(ctx, req), stop)
 	} else {
-		resp, err = client.Generate(ctx, req)
+		resp, err = by.client.Generate(ctx, req)
 	}
+	stop()
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		if c.Bool("json") {
 			if err := a.printJSON(map[string]*llm.Error{"error": e}); err != nil {
 				return err
 			}
 		}
-		return &statusError{exitStatusOf(e), callErrorText(e, c.Bool("v"))}
+		return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"))}
 	}
 	if err != nil {
 		return err
@@ -221,10 +119,13 @@ func (a *app) answer(ctx context.Context, client *llm.Client, req *llm.Request, 
 	for _, w := range resp.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s: %s\n", w.Field, w.Message)
 	}
+	if c.Bool("v") {
+		a.showTrail(resp, by.names)
+	}
 	switch {
 	case c.Bool("json"):
 		return a.printJSON(resp)
-	case c.Bool("stream"):
+	case c.Bool("stream") || a.terminal && req.Output == nil:
 		return nil
 	default:
 		_, err := io.WriteString(a.stdout, strings.TrimRight(resp.Text(), "\n")+"\n")
@@ -232,10 +133,20 @@ func (a *app) answer(ctx context.Context, client *llm.Client, req *llm.Request, 
 	}
 }
 
-// printStream prints text as it arrives and ends it with a line break.
-func (a *app) printStream(s *llm.Stream) (*llm.Response, error) {
+// showTrail draws how an answer came about.
+func (a *app) showTrail(resp *llm.Response, order []string) {
+	t := timeline{
+		attempts: resp.Attempts, skipped: resp.Skipped, order: order,
+		answered: fmt.Sprintf("answered, %d tokens", resp.Usage.Output),
+	}
+	_ = t.write(a.stderr) // who reads no errors is not asked
+}
+
+// printStream prints text as it arrives and ends it with a line break. begins is called before the first of it.
+func (a *app) printStream(s *llm.Stream, begins func()) (*llm.Response, error) {
 	printed := false
 	for text, err := range s.Text() {
+		begins()
 		if err != nil {
 			if printed {
 				fmt.Fprintln(a.stdout)
@@ -266,7 +177,7 @@ func (a *app) printJSON(v any) error {
 
 // callErrorText is the error of a call as a person reads it: what happened on one line, the trail, and what
 // to do. Only with verbose does it hold the provider's own words.
-func callErrorText(e *llm.Error, verbose bool) string {
+func callErrorText(e *llm.Error, conf *config.Config, verbose bool) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimPrefix(e.Error(), "llm: ") + "\n")
 	if len(e.Attempts) > 0 {
@@ -274,14 +185,14 @@ func callErrorText(e *llm.Error, verbose bool) string {
 		_ = t.write(&b) // a Builder does not fail
 	}
 	if d := e.Detail(); verbose && d != "" {
-		b.WriteString("  the provider said: " + d + "\n")
+		b.WriteString(wrapped("  the provider said: "+d, 8))
 	}
-	for i, line := range next(e) {
+	for i, line := range next(e, conf) {
 		lead := "  next: "
 		if i > 0 {
 			lead = "        "
 		}
-		b.WriteString(lead + line + "\n")
+		b.WriteString(wrapped(lead+line, 8))
 	}
 	return b.String()
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 )
@@ -15,7 +13,11 @@ const rootHelp = `punctual: calls to large language models that end on time
 
   punctual demo                  see it work: simulated clouds, no keys
   punctual generate [PROMPT]     one call to a model
+  punctual check                 what your llm.yaml comes to, and what is wrong
+  punctual init                  an llm.yaml to begin with
   punctual sim [-- COMMAND]      simulated clouds for anyone's tests
+  punctual schema                the JSON schema of llm.yaml, for editors
+  punctual completion SHELL      a script that completes commands and names
   punctual version               versions of the program and of what it uses
   punctual help [COMMAND|exit]   one command in detail, or the exit statuses
 
@@ -44,25 +46,58 @@ Examples:
 const generateHelp = `punctual generate: one call to a model
 
 PROMPT is the text to send; "-" or nothing reads it from standard input. The
-providers come from the environment, and are asked in this order:
-AZURE_OPENAI_ENDPOINT, _API_KEY, _DEPLOYMENT and _API_VERSION;
-LLM_BEDROCK_MODEL, AWS_REGION or AWS_DEFAULT_REGION, AWS credentials;
-LLM_VERTEX_MODEL, GOOGLE_CLOUD_PROJECT and _LOCATION, ADC; or GOOGLE_API_KEY.
+targets are those of llm.yaml or, without one, of the environment: see init.
 
 Flags:
-  -o NAME        operation: triage, orchestration, generation (default: none)
-  -only A,B      ask these targets alone, in this order: azure, bedrock, vertex
-  -stream        print the answer as it arrives
+  -c FILE        the configuration (default: llm.yaml, if it is there)
+  -o NAME        operation: triage, orchestration, generation, or the file's
+  -only A,B      ask these targets alone, in this order
+  -stream        print the answer as it arrives, as a terminal does anyway
   -json          print the whole answer as one JSON object
+  -schema FILE   the answer is JSON that keeps this schema
+  -file FILE     send a file too: text, picture, PDF, sound; may be repeated
+  -session ID    calls of one session stay with one target of a pool
   -deadline D    end the call after D, for example 20s
   -system TEXT   the system prompt
   -max-tokens N  the longest answer, in tokens
   -demo          ask a simulated cloud; needs no key
-  -v             on failure, show the provider's own words (may echo the prompt)
+  -v             show the trail, and on failure the provider's words
 
 Examples:
   punctual generate -demo "Hello"
-  echo "Summarise: ..." | punctual generate -stream -deadline 20s -
+  cat mail.txt | punctual generate -o triage -deadline 20s -file invoice.pdf -
+`
+
+const checkHelp = `punctual check: what a configuration comes to
+
+It prints the plans with their limits, the longest a call can take, what a
+target that hangs costs, and the credentials that each target needs. Of what
+is wrong it says where it is written; of what cannot work it warns. Without
+-live nothing is sent.
+
+Flags:
+  -c FILE   the configuration (default: llm.yaml, or else the environment)
+  -live     send one short call to each target, and say what it answers
+  -json     one JSON object for each plan, target, warning and answer
+  -v        where each value comes from: file:line:column, variable, default
+
+Examples:
+  punctual check
+  LLM_EXECUTION_TIME_LIMIT_SECONDS=120 punctual check -c prod.yaml -v
+`
+
+const initHelp = `punctual init: an llm.yaml to begin with
+
+It prints a configuration with comments for the providers that it finds in
+the environment: Azure by AZURE_OPENAI_ENDPOINT, _API_KEY and _DEPLOYMENT,
+Bedrock by LLM_BEDROCK_MODEL and AWS_REGION or AWS_DEFAULT_REGION, Vertex by
+LLM_VERTEX_MODEL and GOOGLE_CLOUD_PROJECT, or GOOGLE_API_KEY or
+GEMINI_API_KEY. The others stand in it, too, commented out. Keys stay in
+their variables.
+
+Examples:
+  punctual init > llm.yaml
+  punctual init | less
 `
 
 const simHelp = `punctual sim: simulated clouds as a server for anyone's tests
@@ -88,16 +123,12 @@ Examples:
 // topics are what `punctual help` knows.
 func topics() map[string]string {
 	return map[string]string{
-		"demo": demoHelp, "generate": generateHelp, "sim": simHelp, "exit": exitHelp, "version": versionHelp,
+		"demo": demoHelp, "generate": generateHelp, "check": checkHelp, "init": initHelp, "sim": simHelp, "schema": schemaHelp,
+		"completion": completionHelp, "version": versionHelp, "exit": exitHelp,
 	}
 }
 
-const versionHelp = `punctual version: versions of the program, of Go and of the SDKs inside
-
-Examples:
-  punctual version
-  punctual version | head -1
-`
+func topicNames() []string { return slices.Sorted(maps.Keys(topics())) }
 
 func (a *app) help() *cli.Command {
 	return &cli.Command{
@@ -107,47 +138,11 @@ func (a *app) help() *cli.Command {
 			if topic := c.Args().First(); topic != "" {
 				var ok bool
 				if text, ok = topics()[topic]; !ok {
-					names := []string{"demo", "generate", "sim", "version", "exit"}
-					return usagef("there is no help on %q%s\nnext: punctual help", topic, didYouMean(topic, names))
+					return usagef("there is no help on %q%s\nnext: punctual help", topic, didYouMean(topic, topicNames()))
 				}
 			}
 			_, err := io.WriteString(a.stdout, text)
 			return err
 		},
 	}
-}
-
-func (a *app) version() *cli.Command {
-	return &cli.Command{
-		Name: "version", CustomHelpTemplate: versionHelp, OnUsageError: usageError,
-		Action: func(context.Context, *cli.Command) error {
-			_, err := io.WriteString(a.stdout, versionText())
-			return err
-		},
-	}
-}
-
-// versionText reads what the linker wrote into the program.
-func versionText() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "punctual (no build information)\n"
-	}
-	version, revision := info.Main.Version, ""
-	if version == "" {
-		version = "(devel)"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			revision = " " + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "punctual %s%s\n%s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	for _, m := range info.Deps {
-		if m.Path == "github.com/sashabaranov/go-openai" {
-			fmt.Fprintf(&b, "azure: %s %s\n", m.Path, m.Version)
-		}
-	}
-	return b.String()
 }

@@ -60,8 +60,8 @@ func TestHelpFits(t *testing.T) {
 // TestOutputIsPlain: with and without a terminal, with and without NO_COLOR, no output has an escape code.
 func TestOutputIsPlain(t *testing.T) {
 	t.Parallel()
-	_, env := account(t, &simazure.Options{Key: "another"}) // a failure that is not tried again
-	for _, args := range [][]string{{"help"}, {"version"}, {"generate", "x"}, {"generate", "-demo", "x"}, {"frob"}, {"sim", "-fault", "x"}} {
+	_, conf := account(t, &simazure.Options{Key: "another"}) // a failure that is not tried again
+	for _, args := range [][]string{{"help"}, {"version"}, {"generate", "-c", conf, "x"}, {"generate", "-demo", "x"}, {"check", "-c", conf}, {"init"}, {"completion", "zsh"}, {"frob"}, {"sim", "-fault", "x"}} {
 		var before string
 		for _, noColor := range []string{"", "1"} {
 			for _, terminal := range []bool{false, true} {
@@ -70,7 +70,7 @@ func TestOutputIsPlain(t *testing.T) {
 					if name == "NO_COLOR" {
 						return noColor
 					}
-					return env[name]
+					return ""
 				}}
 				a.run(t.Context(), args)
 				text := measured.ReplaceAllString(out.String(), "N s")

@@ -13,7 +13,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, environ: os.Environ(), terminal: isTerminal(os.Stdout),
+		getenv: os.Getenv, environ: os.Environ(), terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
 	}
 	status := a.run(ctx, os.Args[1:])
 	stop()

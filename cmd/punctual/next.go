@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/punctual-llm/punctual/config"
 	"github.com/punctual-llm/punctual/internal/httpx"
 	"github.com/punctual-llm/punctual/llm"
 )
 
 // next says what to do about a failed call, one sentence a line. What failed first is told beside what
 // failed last: both must be mended.
-func next(e *llm.Error) []string {
+func next(e *llm.Error, conf *config.Config) []string {
 	var lines []string
 	seen := map[string]bool{}
 	for i := range e.Attempts {
@@ -19,10 +20,10 @@ func next(e *llm.Error) []string {
 			continue
 		}
 		if a.Kind == llm.ErrAuth || a.Kind == llm.ErrNotFound {
-			lines = appendNew(lines, seen, nextFor(a.Kind, a.Target, a.Bound, &llm.Error{Kind: a.Kind, NotSent: a.NotSent}))
+			lines = appendNew(lines, seen, nextFor(a.Kind, a.Target, a.Bound, &llm.Error{Kind: a.Kind, NotSent: a.NotSent}, conf))
 		}
 	}
-	lines = appendNew(lines, seen, nextFor(e.Kind, e.Target, e.Bound, e))
+	lines = appendNew(lines, seen, nextFor(e.Kind, e.Target, e.Bound, e, conf))
 	if e.Stopped == llm.StopDeadline && e.Bound == "" && e.Kind != llm.ErrCanceled {
 		lines = appendNew(lines, seen, "there was no time to wait and try again: a longer -deadline leaves some")
 	}
@@ -38,7 +39,8 @@ func appendNew(lines []string, seen map[string]bool, line string) []string {
 }
 
 // nextFor is the one sentence of a Kind.
-func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string {
+func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error, conf *config.Config) string {
+	at := placesOf(conf, target)
 	if target == "" {
 		target = "the target"
 	}
@@ -56,9 +58,9 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 	case llm.ErrUnsupported:
 		return fmt.Sprintf("%s cannot carry %s: route to one that can, or leave it out", target, field)
 	case llm.ErrAuth:
-		return nextForAuth(target, e)
+		return nextForAuth(target, e, at)
 	case llm.ErrNotFound:
-		return fmt.Sprintf("%s has no such model, deployment or path: check %s", target, variables(target).place)
+		return fmt.Sprintf("%s has no such model, deployment or path: check %s", target, at.place)
 	case llm.ErrContextTooLong:
 		return "shorten the messages, or add a target with a larger window"
 	case llm.ErrContentFiltered:
@@ -69,11 +71,11 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 		}
 		return fmt.Sprintf("%s is at its limit: try later, or add quota or a target with its own", target)
 	case llm.ErrConnection:
-		return nextForConnection(target, e)
+		return nextForConnection(e, at.host)
 	case llm.ErrUnavailable, llm.ErrInterrupted, llm.ErrCircuitOpen:
 		return nextLater
 	case llm.ErrTimeout, llm.ErrDeadlineExceeded:
-		return nextForBound(target, bound)
+		return nextForBound(target, bound, limitPlace(conf, e.Operation, bound))
 	case llm.ErrBadOutput:
 		return "the answer was not what was asked for; -v shows what is known of it"
 	case llm.ErrCanceled:
@@ -84,20 +86,29 @@ func nextFor(kind llm.Kind, target string, bound llm.Bound, e *llm.Error) string
 }
 
 // nextForAuth tells a credential that was refused from one that was not there to be sent.
-func nextForAuth(target string, e *llm.Error) string {
+func nextForAuth(target string, e *llm.Error, at places) string {
 	switch {
 	case e.Code == "no_profile":
 		return fmt.Sprintf("%s found no such profile: check AWS_PROFILE and AWS's files", target)
+	case e.NotSent && adviceOf(e) != "":
+		return fmt.Sprintf("%s got no credential: %s", target, adviceOf(e))
 	case e.NotSent:
-		return fmt.Sprintf("%s found no credential: set %s", target, variables(target).credential)
+		return fmt.Sprintf("%s found no credential: set %s", target, at.credential)
 	default:
-		return fmt.Sprintf("%s refused its credential: check %s", target, variables(target).credential)
+		return fmt.Sprintf("%s refused its credential: check %s", target, at.credential)
 	}
 }
 
+// adviceOf is what the adapter itself says, "" if it says nothing.
+func adviceOf(e *llm.Error) string {
+	if f, ok := errors.AsType[*llm.FieldError](e.Err); ok {
+		return f.Next
+	}
+	return ""
+}
+
 // nextForConnection goes by the word for the cause: much of it will not come right by itself.
-func nextForConnection(target string, e *llm.Error) string {
-	host := variables(target).host
+func nextForConnection(e *llm.Error, host string) string {
 	switch connectionCode(e) {
 	case httpx.CodeHostNotFound:
 		return "there is no such host: check " + host
@@ -124,14 +135,15 @@ func nextForConnection(target string, e *llm.Error) string {
 
 const nextLater = "the same call may succeed later; if it does not, check that the endpoint is right and reachable"
 
-func nextForBound(target string, bound llm.Bound) string {
+func nextForBound(target string, bound llm.Bound, setBy string) string {
 	switch bound {
 	case llm.BoundCaller, llm.BoundExecution:
 		return "a longer -deadline gives each target more time"
+	case llm.BoundEnd:
+		return "a stream without a deadline ends after 10 minutes: give a -deadline for a longer one"
 	case "":
 		return "the provider gave up by itself: the same call may succeed later"
 	default:
-		return fmt.Sprintf("%s was silent to the end of its limit (%s): ask another target, or an operation (-o) with a longer one",
-			target, string(bound))
+		return fmt.Sprintf("%s was silent to the end of its limit (%s): give more time, or ask another target", target, setBy)
 	}
 }

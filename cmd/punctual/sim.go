@@ -32,7 +32,7 @@ func (a *app) sim() *cli.Command {
 }
 
 func (a *app) runSim(ctx context.Context, c *cli.Command) error {
-	clouds, err := a.simulatedClouds(c)
+	clouds, err := a.simulatedClouds(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,18 @@ func (a *app) runSim(ctx context.Context, c *cli.Command) error {
 }
 
 // simulatedClouds are the accounts, or the replay of a recording on all of their paths.
-func (a *app) simulatedClouds(c *cli.Command) (*simClouds, error) {
+func (a *app) simulatedClouds(ctx context.Context, c *cli.Command) (*simClouds, error) {
 	fault, err := cloud.ParseFault(c.String("fault"))
 	if err != nil {
 		return nil, faultUsage(err)
 	}
 	turn := cloud.Turn{Fault: c.String("fault")}
 	if file := c.String("replay"); file != "" {
-		if turn.Reply, err = readRecording(file); err != nil {
+		turn.Reply, err = unlessInterrupted(ctx, func() (*cloud.Reply, error) { return readRecording(file) })
+		switch s, interrupted := errors.AsType[*statusError](err); {
+		case interrupted:
+			return nil, s
+		case err != nil:
 			return nil, configf("-replay %s: %s", file, err)
 		}
 		if err := fault.Suits(turn.Reply); err != nil {
@@ -112,7 +116,7 @@ func (a *app) runChild(ctx context.Context, command, vars []string) error {
 	close(ended)
 	passing.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &statusError{childStatus(exit), ""}
+		return &statusError{status: childStatus(exit), text: ""}
 	}
 	return err
 }

@@ -15,14 +15,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// testdata is the folder of golden files, wherever a test changes to.
+var testdata, _ = filepath.Abs("testdata")
+
 // golden compares got with a file under testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
+	file := filepath.Join(testdata, name)
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -82,8 +82,9 @@ type Reply interface {
 type Failure struct {
 	// Err has everything but Model and Partial. When the context of the call is over, its Kind does not matter.
 	Err *llm.Error
-	// Reported: these are the service's words inside an answer that had begun, so the answer failed, whatever came
-	// before. Otherwise the way to the service broke, which does no harm to an answer that had shown its end.
+	// Reported: these are the service's words inside an answer that had begun, so they count although the context is
+	// over. Neither they nor a way that broke do harm to an answer that had shown its end; a stream with content behind
+	// its end mark has not.
 	Reported bool
 }
 

@@ -3,6 +3,7 @@
 package hint
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -16,9 +17,9 @@ import (
 //
 //	hint: {header: X-Gateway-Timeout-Seconds, unit: s, configured: 895}
 type Settings struct {
-	Header     string `yaml:"header" json:"header"`
-	Unit       string `yaml:"unit" json:"unit"`             // "s" or "ms"; empty is ms, as deadline.Header has it
-	Configured int64  `yaml:"configured" json:"configured"` // the most that is sent, in units; 0 is no limit
+	Header     string `yaml:"header" json:"header" doc:"The name of the header. Required."`
+	Unit       string `yaml:"unit" json:"unit" doc:"The unit of the header and of configured: s or ms." default:"ms"`                // "s" or "ms"; empty is ms, as deadline.Header has it
+	Configured int64  `yaml:"configured" json:"configured" doc:"The most that is sent, in units; 0 is no limit." default:"no limit"` // the most that is sent, in units; 0 is no limit
 }
 
 // Open makes the header of the settings; nil of nil.
@@ -66,6 +67,10 @@ func Check(h *deadline.Header) (*deadline.Header, error) {
 		return nil, llm.Invalid("hint", "names a header that the request needs for something else", "give the name of the gateway's own header")
 	case own.Unit < 0 || own.Hop < 0 || own.Max < 0:
 		return nil, llm.Invalid("hint", "has a length below zero", "leave it out for the default")
+	case own.Unit > longest || own.Hop > longest:
+		return nil, llm.Invalid("hint", "has a Unit or a Hop longer than a day, so that nothing is ever sent", "check both")
+	case own.Max > 0 && own.Max < cmp.Or(own.Unit, time.Millisecond):
+		return nil, llm.Invalid("hint", "has a Max below its Unit, so that nothing is ever sent", "raise Max or take a smaller Unit")
 	}
 	return &own, nil
 }
@@ -80,11 +85,11 @@ func isToken(name string) bool {
 // taken reports whether an SDK, net/http or a service has a use of its own for a header.
 func taken(name string) bool {
 	switch name = strings.ToLower(name); name {
-	case "authorization", "proxy-authorization", "cookie", "host", "connection", "te", "trailer", "transfer-encoding", "upgrade",
-		"expect", "user-agent", "api-key", "x-api-key", "extra-parameters", "baggage", "traceparent", "tracestate":
+	case "authorization", "cookie", "host", "connection", "te", "trailer", "transfer-encoding", "upgrade",
+		"keep-alive", "expect", "user-agent", "api-key", "x-api-key", "extra-parameters", "baggage", "traceparent", "tracestate":
 		return true
 	}
-	for _, prefix := range []string{"accept", "content-", "x-amz", "amz-", "x-goog-", "grpc-"} {
+	for _, prefix := range []string{"accept", "content-", "proxy-", "openai-", "x-amz", "amz-", "x-goog-", "grpc-"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -101,6 +101,7 @@ var Table = []Row{
 	{Path: "internal/httpx", Layer: L0 + 2, Ours: []string{"internal/sse"}},
 	{Path: "internal/cloud", Layer: L1 + 1, Ours: []string{"llm", "llmtest"}, Tests: Tests{Free: true}},
 	{Path: "internal/gemini", Layer: L0 + 2, Ours: []string{"llm", "deadline", "internal/bounds", "internal/splice"}, Tests: Tests{Free: true}},
+	{Path: "internal/network", Layer: L0 + 3, Ours: []string{"llm", "internal/httpx"}, Tests: Tests{Free: true}},
 	{Path: "internal/hint", Layer: L0 + 1, Ours: []string{"llm", "deadline"}, Tests: Tests{Free: true}},
 	{Path: "internal/*", Layer: L0 + 1, Ours: []string{"llm"}, Tests: Tests{Free: true}},
 
@@ -166,6 +167,9 @@ var Table = []Row{
 	{Path: "providers", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 	{Path: "llmtest/cases", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 	{Path: "integration", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
+	{Path: "integration/config", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: append([]string{
+		"github.com/goccy/go-yaml/...", "github.com/google/jsonschema-go/...",
+	}, wholeStack()...)}},
 	{Path: "integration/*", Layer: L5, Ours: []string{"..."}, Tests: Tests{Free: true, Third: wholeStack()}},
 }
 

@@ -132,7 +132,7 @@ func playAll(ctx context.Context, cases []*faultCase) []*verdict {
 		}
 	}
 	next := make(chan int)
-	workers := 3 * runtime.GOMAXPROCS(0)
+	workers := 8 * runtime.GOMAXPROCS(0) // they wait most of the time
 	if raceEnabled {
 		workers = runtime.GOMAXPROCS(0)
 	}

@@ -34,6 +34,7 @@ type answer struct {
 	usage       llm.Usage
 	finish      string          // the last finish reason
 	ended       bool            // no content came since
+	vague       bool            // content came behind a finish reason once, so those of this stream say less
 	problem     json.RawMessage // an error beside or inside the choices
 	filters     json.RawMessage // the content filter's verdict on the first choice
 }
@@ -88,6 +89,7 @@ func (a *answer) take(c *content, raw []byte) error {
 // if no content comes behind it.
 func (a *answer) finished(reason string, content bool) {
 	a.finish = cmp.Or(reason, a.finish)
+	a.vague = a.vague || a.ended && content
 	a.ended = reason != "" || a.ended && !content
 }
 
@@ -199,6 +201,9 @@ func (a *answer) count(u *usage) {
 		Input: max(u.Prompt, 0), Output: max(u.Completion, 0),
 		CacheRead: max(u.PromptDetails.Cached, 0), CacheWrite: max(u.PromptDetails.Writes, 0),
 		Reasoning: max(u.CompletionDetails.Reasoning, 0), Reported: true,
+	}
+	if a.usage.Reasoning > 0 && u.Total-u.Prompt-u.Completion == a.usage.Reasoning {
+		a.usage.Output += a.usage.Reasoning // Grok counts it beside the output, as its total shows
 	}
 }
 

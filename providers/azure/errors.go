@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/httpx"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -38,16 +39,16 @@ func (a *answer) refused(err error) (*llm.Response, error) {
 		if a.wire.Redirect() != "" && e.Code == "" {
 			e.Code = "redirected"
 		}
-		e.Err = err
+		e.Err = secret.Cause(err)
 		return a.fail(e)
 	}
-	return a.fail(&llm.Error{Kind: llm.ErrConnection, Code: httpx.ConnectionCode(err), NotSent: !a.wire.Sent(), Err: err})
+	return a.fail(&llm.Error{Kind: llm.ErrConnection, Code: httpx.ConnectionCode(err), NotSent: !a.wire.Sent(), Err: secret.Cause(err)})
 }
 
 // reported is for an error inside a 200. The payload is the error itself, or an object around it.
 func (a *answer) reported(payload json.RawMessage, sdkErr error) (*llm.Response, error) {
 	e := llm.HTTPError(a.wire.Status(), a.wire.Header(), bounds.ErrorBody(payload))
-	e.Err = sdkErr
+	e.Err = secret.Cause(sdkErr)
 	return a.fail(e)
 }
 

@@ -65,7 +65,7 @@ func TestARedirectElsewhereIsNoAnswer(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if n := len(other.requests()); n > 0 {
+	if n := len(other.Requests()); n > 0 {
 		t.Errorf("%d requests went to another host", n)
 	}
 }

@@ -3,10 +3,12 @@ package azure
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/punctual-llm/punctual/internal/hint"
+	"github.com/punctual-llm/punctual/internal/network"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -30,22 +32,24 @@ type AuthSettings struct {
 
 // section is what a target of provider azure may have in a configuration.
 type section struct {
-	Endpoint        string         `yaml:"endpoint" json:"endpoint"`
-	Deployment      string         `yaml:"deployment" json:"deployment"`
-	APIVersion      string         `yaml:"api_version" json:"api_version"`
-	Key             string         `yaml:"api_key" json:"api_key"`
-	Auth            string         `yaml:"auth" json:"auth"`
-	TenantID        string         `yaml:"tenant_id" json:"tenant_id"`
-	ClientID        string         `yaml:"client_id" json:"client_id"`
-	Scope           string         `yaml:"scope" json:"scope"`
-	Parameters      map[string]any `yaml:"parameters" json:"parameters"`
-	LegacyMaxTokens bool           `yaml:"legacy_max_tokens" json:"legacy_max_tokens"`
-	Hint            *hint.Settings `yaml:"hint" json:"hint"`
+	Endpoint         string         `yaml:"endpoint" json:"endpoint" doc:"The address of the resource, or the target URI that the portal shows."`
+	Deployment       string         `yaml:"deployment" json:"deployment" doc:"The name of the deployment or, under /models, of the model. Required."`
+	APIVersion       string         `yaml:"api_version" json:"api_version" doc:"The version of the API, such as 2024-10-21." default:"the v1 path, which has none"`
+	Key              string         `yaml:"api_key" json:"api_key" doc:"The key of the resource; or auth."`
+	Auth             string         `yaml:"auth" json:"auth" doc:"A way to get tokens in place of a key: entra."`
+	TenantID         string         `yaml:"tenant_id" json:"tenant_id" doc:"The tenant, for auth: entra."`
+	ClientID         string         `yaml:"client_id" json:"client_id" doc:"The client, for auth: entra."`
+	Scope            string         `yaml:"scope" json:"scope" doc:"The scope of the token, for auth: entra."`
+	Parameters       map[string]any `yaml:"parameters" json:"parameters" doc:"Further members of every request's body."`
+	LegacyMaxTokens  bool           `yaml:"legacy_max_tokens" json:"legacy_max_tokens" doc:"Send max_tokens, for models that do not know max_completion_tokens." default:"false"`
+	Hint             *hint.Settings `yaml:"hint" json:"hint" doc:"A gateway's own header for the time that it may take."`
+	network.Settings `yaml:",inline"`
 }
 
 // Factory opens targets of Azure OpenAI and Azure AI from a configuration, with the keys endpoint, deployment,
-// api_version, api_key, parameters and legacy_max_tokens, as in [Options], and hint (header, unit, configured). In place of api_key, auth names one
-// of the given ways to get tokens, with tenant_id, client_id and scope as its settings.
+// api_version, api_key, parameters and legacy_max_tokens, as in [Options], hint (header, unit, configured), proxy and
+// tls (ca, cert, key). In place of api_key, auth names one of the given ways to get tokens, with tenant_id, client_id
+// and scope as its settings.
 func Factory(auth ...Auth) llm.Factory {
 	auth = slices.Clone(auth)
 	return func(ctx context.Context, settings func(into any) error) (llm.Endpoint, error) {
@@ -57,9 +61,13 @@ func Factory(auth ...Auth) llm.Factory {
 		if err != nil {
 			return llm.Endpoint{}, err
 		}
+		client, err := s.Client()
+		if err != nil {
+			return llm.Endpoint{}, err
+		}
 		o := &Options{
 			Endpoint: s.Endpoint, Deployment: s.Deployment, APIVersion: s.APIVersion, Key: s.Key,
-			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens, Hint: header,
+			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens, Hint: header, HTTP: client,
 		}
 		if s.Auth != "" {
 			way, err := find(auth, s.Auth)
@@ -73,7 +81,8 @@ func Factory(auth ...Auth) llm.Factory {
 		} else if s.TenantID+s.ClientID+s.Scope != "" {
 			return llm.Endpoint{}, llm.Invalid("auth", "is empty, but there are settings for it", "write auth: entra")
 		}
-		return endpoint(New(o))
+		p, err := New(o)
+		return endpoint(p, err, client)
 	}
 }
 
@@ -99,17 +108,18 @@ func find(auth []Auth, name string) (*Auth, error) {
 
 // compatibleSection is what a target of an OpenAI-compatible server may have in a configuration.
 type compatibleSection struct {
-	BaseURL         string         `yaml:"base_url" json:"base_url"`
-	Model           string         `yaml:"model" json:"model"`
-	Key             string         `yaml:"api_key" json:"api_key"`
-	Parameters      map[string]any `yaml:"parameters" json:"parameters"`
-	LegacyMaxTokens bool           `yaml:"legacy_max_tokens" json:"legacy_max_tokens"`
-	Hint            *hint.Settings `yaml:"hint" json:"hint"`
+	BaseURL          string         `yaml:"base_url" json:"base_url" doc:"What stands before /chat/completions." default:"OpenAI's"`
+	Model            string         `yaml:"model" json:"model" doc:"The name of the model. Required."`
+	Key              string         `yaml:"api_key" json:"api_key" doc:"The key, sent as a bearer token."`
+	Parameters       map[string]any `yaml:"parameters" json:"parameters" doc:"Further members of every request's body."`
+	LegacyMaxTokens  bool           `yaml:"legacy_max_tokens" json:"legacy_max_tokens" doc:"Send max_tokens, for models that do not know max_completion_tokens." default:"false"`
+	Hint             *hint.Settings `yaml:"hint" json:"hint" doc:"A gateway's own header for the time that it may take."`
+	network.Settings `yaml:",inline"`
 }
 
 // CompatibleFactory opens targets of OpenAI and of compatible servers from a configuration, with the keys
-// base_url, model, api_key, parameters and legacy_max_tokens, as in [CompatibleOptions], and hint (header, unit,
-// configured).
+// base_url, model, api_key, parameters and legacy_max_tokens, as in [CompatibleOptions], hint (header, unit,
+// configured), proxy and tls (ca, cert, key).
 func CompatibleFactory() llm.Factory {
 	return func(_ context.Context, settings func(into any) error) (llm.Endpoint, error) {
 		var s compatibleSection
@@ -120,14 +130,19 @@ func CompatibleFactory() llm.Factory {
 		if err != nil {
 			return llm.Endpoint{}, err
 		}
-		return endpoint(Compatible(&CompatibleOptions{
+		client, err := s.Client()
+		if err != nil {
+			return llm.Endpoint{}, err
+		}
+		p, err := Compatible(&CompatibleOptions{
 			BaseURL: s.BaseURL, Model: s.Model, Key: s.Key,
-			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens, Hint: header,
-		}))
+			Parameters: s.Parameters, LegacyMaxTokens: s.LegacyMaxTokens, Hint: header, HTTP: client,
+		})
+		return endpoint(p, err, client)
 	}
 }
 
-func endpoint(p *Provider, err error) (llm.Endpoint, error) {
+func endpoint(p *Provider, err error, client *http.Client) (llm.Endpoint, error) {
 	if err != nil {
 		return llm.Endpoint{}, err
 	}
@@ -136,6 +151,6 @@ func endpoint(p *Provider, err error) (llm.Endpoint, error) {
 		Model:     p.model,
 		Can:       llm.Capabilities{Lacks: []string{"video"}, Streams: true},
 		Prompt:    true,
-		Close:     p.Close,
+		Close:     network.Closer(p.Close, client),
 	}, nil
 }

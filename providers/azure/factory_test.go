@@ -35,10 +35,10 @@ func TestTheFactoryOpensWhatTheSectionSays(t *testing.T) {
 	if _, err := unary(t, e.Generator, req); err != nil {
 		t.Fatal(err)
 	}
-	got := s.last(t)
+	got := s.Last(t)
 	want(t, got, map[string]string{"top_p": "0.5", "max_tokens": "7"})
-	if got.path != "/openai/deployments/d/chat/completions?api-version=2024-10-21" || got.header.Get("Api-Key") != "k" {
-		t.Errorf("sent to %s with %v", got.path, got.header)
+	if got.Path != "/openai/deployments/d/chat/completions?api-version=2024-10-21" || got.Header.Get("Api-Key") != "k" {
+		t.Errorf("sent to %s with %v", got.Path, got.Header)
 	}
 	if e.Model != (llm.ModelRef{Provider: "azure", Model: "d"}) || !e.Prompt || !e.Can.Streams || !slices.Contains(e.Can.Lacks, "video") {
 		t.Errorf("%+v", e)
@@ -55,7 +55,7 @@ func TestTheCompatibleFactoryOpensWhatTheSectionSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unary(t, e.Generator, hello()); err != nil || s.last(t).path != "/v1/chat/completions" {
+	if _, err := unary(t, e.Generator, hello()); err != nil || s.Last(t).Path != "/v1/chat/completions" {
 		t.Errorf("%v", err)
 	}
 	if err := e.Close(); err != nil || e.Model.Provider != "openai" {
@@ -79,8 +79,8 @@ func TestTheFactoryUsesTheWayToTokensThatIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	if _, err := unary(t, e.Generator, hello()); err != nil || s.last(t).header.Get("Authorization") != "Bearer from-entra" {
-		t.Errorf("%v, %v", err, s.last(t).header)
+	if _, err := unary(t, e.Generator, hello()); err != nil || s.Last(t).Header.Get("Authorization") != "Bearer from-entra" {
+		t.Errorf("%v, %v", err, s.Last(t).Header)
 	}
 	if asked != (azure.AuthSettings{TenantID: "t", ClientID: "c", Scope: "s"}) {
 		t.Errorf("%+v", asked)

@@ -5,25 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/azure"
 )
-
-const mib = 1 << 20
-
-// allocated is how many MiB f allocates. The tests that use it are not parallel, and judge it without the race
-// detector only, which makes pools forget.
-func allocated(f func()) int {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int((after.TotalAlloc - before.TotalAlloc) / mib)
-}
 
 // both asks for body whole and as one event of a stream, and wants little memory for it.
 func both(t *testing.T, name, body string, limit int, check func(resp *llm.Response, err error)) {
@@ -158,8 +146,8 @@ func TestAnEndlessAnswerIsCutAtItsBound(t *testing.T) {
 		"finish in every chunk":     `{"content":"` + long + `"},"finish_reason":"stop","x":{}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if t.Parallel(); raceEnabled && name != "text" && name != "refusal" {
-				t.Skip("it takes long with the race detector and has nothing to race with")
+			if t.Parallel(); name != "text" && name != "refusal" {
+				adaptertest.Heavy(t)
 			}
 			source := &again{event: data(delta, "null")}
 			if strings.HasPrefix(name, "finish") {

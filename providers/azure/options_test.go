@@ -86,17 +86,17 @@ func TestToolNamesThatDoNotFitAreMappedThereAndBack(t *testing.T) {
 	got, _ := sent(t, req)
 	fits := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	var wire []string
-	for i, tool := range got.body["tools"].([]any) {
+	for i, tool := range got.Body["tools"].([]any) {
 		name := tool.(map[string]any)["function"].(map[string]any)["name"].(string)
 		if !fits.MatchString(name) || strings.Count(strings.Join(wire, " ")+" ", name+" ") > 0 {
 			t.Errorf("%s became %s", names[i], name)
 		}
 		wire = append(wire, name)
-		call := got.body["messages"].([]any)[1+2*i].(map[string]any)["tool_calls"].([]any)[0].(map[string]any)
+		call := got.Body["messages"].([]any)[1+2*i].(map[string]any)["tool_calls"].([]any)[0].(map[string]any)
 		if f := call["function"].(map[string]any); f["name"] != name {
 			t.Errorf("%s is %s in tools and %s in the history", names[i], name, f["name"])
 		}
-		result := got.body["messages"].([]any)[2+2*i].(map[string]any)
+		result := got.Body["messages"].([]any)[2+2*i].(map[string]any)
 		if id := call["id"].(string); id != result["tool_call_id"] || len(id) > 40 {
 			t.Errorf("the id of %s became %s and %s", names[i], id, result["tool_call_id"])
 		}
@@ -206,7 +206,7 @@ func TestParametersFillWhatARequestLeavesOpen(t *testing.T) {
 	if _, _, err := stream(t, p, hello()); err != nil {
 		t.Fatal(err)
 	}
-	want(t, s.last(t), map[string]string{"stream_options": "", "stream": "true"})
+	want(t, s.Last(t), map[string]string{"stream_options": "", "stream": "true"})
 }
 
 func TestAnOldAPIVersionGetsWhatItKnows(t *testing.T) {
@@ -234,9 +234,9 @@ func TestAnOldAPIVersionGetsWhatItKnows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, s.last(t), c.members)
+		want(t, s.Last(t), c.members)
 		strict := version == "" || version > "2024-08" && !c.models
-		if got := strings.Contains(s.last(t).raw, `"strict":true`); got != strict || len(resp.Warnings) != c.warnings {
+		if got := strings.Contains(s.Last(t).Raw, `"strict":true`); got != strict || len(resp.Warnings) != c.warnings {
 			t.Errorf("%q: strict %v, warnings %v", version, got, resp.Warnings)
 		}
 	}

@@ -18,12 +18,12 @@ func sent(t *testing.T, req *llm.Request, change ...func(*azure.CompatibleOption
 	if err != nil {
 		t.Fatalf("want an answer, got %v", err)
 	}
-	return s.last(t), resp
+	return s.Last(t), resp
 }
 
 // member is a member of the body as JSON.
-func (s seen) member(name string) string {
-	b, _ := json.Marshal(s.body[name])
+func member(s seen, name string) string {
+	b, _ := json.Marshal(s.Body[name])
 	return string(b)
 }
 
@@ -36,8 +36,8 @@ func want(t *testing.T, got seen, members map[string]string) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if !reflect.DeepEqual(got.body[name], w) {
-			t.Errorf("%s: want %s, got %s", name, value, got.member(name))
+		if !reflect.DeepEqual(got.Body[name], w) {
+			t.Errorf("%s: want %s, got %s", name, value, member(got, name))
 		}
 	}
 }
@@ -45,8 +45,8 @@ func want(t *testing.T, got seen, members map[string]string) {
 func TestAPlainRequestHasNothingThatWasNotAskedFor(t *testing.T) {
 	t.Parallel()
 	got, _ := sent(t, hello())
-	if want := `{"messages":[{"role":"user","content":"hello"}],"model":"m"}`; got.raw != want {
-		t.Errorf("want %s, got %s", want, got.raw)
+	if want := `{"messages":[{"role":"user","content":"hello"}],"model":"m"}`; got.Raw != want {
+		t.Errorf("want %s, got %s", want, got.Raw)
 	}
 }
 
@@ -57,8 +57,8 @@ func TestNumbersArriveAsTheyWereGiven(t *testing.T) {
 		req.Temperature, req.TopP, req.Seed, req.MaxTokens = new(number), new(min(number, 1)), new(int64(1)<<53+1), 100
 		got, _ := sent(t, req)
 		for _, w := range []string{`"temperature":` + text + `,`, `"top_p":`, `"seed":9007199254740993`, `"max_completion_tokens":100`} {
-			if !strings.Contains(got.raw, w) {
-				t.Errorf("%v: want %s in %s", number, w, got.raw)
+			if !strings.Contains(got.Raw, w) {
+				t.Errorf("%v: want %s in %s", number, w, got.Raw)
 			}
 		}
 	}
@@ -70,13 +70,13 @@ func TestTextArrivesByteForByte(t *testing.T) {
 	req := hello()
 	req.System, req.Messages[0] = prompt, llm.User(prompt)
 	got, _ := sent(t, req)
-	for _, m := range got.body["messages"].([]any) {
+	for _, m := range got.Body["messages"].([]any) {
 		if content := m.(map[string]any)["content"]; content != prompt {
 			t.Errorf("want %q, got %q", prompt, content)
 		}
 	}
-	if !strings.Contains(got.raw, "<b>") {
-		t.Errorf("the prompt grew: %s", got.raw)
+	if !strings.Contains(got.Raw, "<b>") {
+		t.Errorf("the prompt grew: %s", got.Raw)
 	}
 }
 
@@ -114,8 +114,8 @@ func TestMessagesKeepTheirContentAndOrder(t *testing.T) {
 		{"role":"assistant","content":null,"tool_calls":[{"id":"c3","type":"function","function":{"name":"g","arguments":"{}"}}]},
 		{"role":"tool","tool_call_id":"c3","content":""},
 		{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`})
-	if strings.Count(got.raw, `"content":`) != 8 {
-		t.Errorf("a message without content: %s", got.raw)
+	if strings.Count(got.Raw, `"content":`) != 8 {
+		t.Errorf("a message without content: %s", got.Raw)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWhatTheWireCannotCarryIsUnsupportedByName(t *testing.T) {
 		s := serve(t, reply(200, ok))
 		_, err := unary(t, keep(t)(azure.New(&azure.Options{Endpoint: s.URL, Deployment: "d", Key: "k"})), c.req)
 		badField(t, err, llm.ErrUnsupported, c.field)
-		if len(s.requests()) > 0 {
+		if len(s.Requests()) > 0 {
 			t.Errorf("%s: something was sent", name)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync/atomic"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -71,7 +71,7 @@ func TestALongTextIsEncodedAsAShortOneIs(t *testing.T) {
 			if _, err := unary(t, p, req); err != nil {
 				t.Fatal(err)
 			}
-			got := s.last(t).raw
+			got := s.Last(t).Raw
 			var v struct {
 				Messages []struct {
 					Role    string          `json:"role"`
@@ -109,31 +109,17 @@ func TestALongTextIsNotEncodedToItsEndWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	p := canned(t, 200, "application/json", []byte(ok))
 	req := &llm.Request{Messages: []llm.Message{llm.User(strings.Repeat("\x01", 8*mib))}}
-	whole := &expiring{Context: t.Context(), from: 1 << 30}
-	if _, err := p.Generate(whole, req, nil); err != nil || whole.looks.Load() < 8 {
-		t.Fatalf("%d looks, %v", whole.looks.Load(), err)
+	whole := &adaptertest.Expiring{Context: t.Context(), From: 1 << 30}
+	if _, err := p.Generate(whole, req, nil); err != nil || whole.Looks.Load() < 8 {
+		t.Fatalf("%d looks, %v", whole.Looks.Load(), err)
 	}
 	for from := int32(1); from <= 8; from++ {
-		ctx := &expiring{Context: t.Context(), from: from}
+		ctx := &adaptertest.Expiring{Context: t.Context(), From: from}
 		_, err := p.Generate(ctx, req, nil)
-		if wantKind(t, err, llm.ErrCanceled); ctx.looks.Load() > from+3 {
-			t.Errorf("over at look %d of %d", from, ctx.looks.Load())
+		if wantKind(t, err, llm.ErrCanceled); ctx.Looks.Load() > from+3 {
+			t.Errorf("over at look %d of %d", from, ctx.Looks.Load())
 		}
 	}
-}
-
-// expiring is a context that is over from its nth look on, without a Done that would say so.
-type expiring struct {
-	context.Context
-	looks atomic.Int32
-	from  int32
-}
-
-func (e *expiring) Err() error {
-	if e.looks.Add(1) >= e.from {
-		return context.Canceled
-	}
-	return nil
 }
 
 func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
@@ -142,10 +128,10 @@ func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
 	req := hello()
 	req.Messages = append(req.Messages, llm.User("b"), llm.User("c"))
 	for from := int32(1); from <= 5; from++ {
-		ctx := &expiring{Context: t.Context(), from: from}
+		ctx := &adaptertest.Expiring{Context: t.Context(), From: from}
 		_, err := s.provider(t).Generate(ctx, req, nil)
-		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 || ctx.looks.Load() > from+4 {
-			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.requests()), ctx.looks.Load(), e)
+		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.Requests()) != 0 || ctx.Looks.Load() > from+4 {
+			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.Requests()), ctx.Looks.Load(), e)
 		}
 	}
 }
@@ -155,14 +141,14 @@ func TestAContextThatEndsInTheTokenSourceIsWhatEndedTheCall(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reply(200, ok))
 	for _, cause := range []error{nil, context.Canceled} {
-		ctx := &expiring{Context: t.Context(), from: 1 << 30}
+		ctx := &adaptertest.Expiring{Context: t.Context(), From: 1 << 30}
 		p := s.entra(t, func(context.Context) (string, error) {
-			ctx.looks.Store(1 << 30)
+			ctx.Looks.Store(1 << 30)
 			return "late-token", cause
 		})
 		_, err := p.Generate(ctx, hello(), nil)
-		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 {
-			t.Errorf("%v: %d requests, %+v", cause, len(s.requests()), e)
+		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.Requests()) != 0 {
+			t.Errorf("%v: %d requests, %+v", cause, len(s.Requests()), e)
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package azure_test
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/azure"
 )
@@ -44,20 +47,53 @@ func TestNoWordOfAProviderRepeatsTheCredential(t *testing.T) {
 				_, unaryErr := unary(t, p, hello())
 				_, _, streamErr := stream(t, p, hello())
 				for _, err := range []error{unaryErr, streamErr} {
-					e, isOurs := err.(*llm.Error) //nolint:errorlint // the contract says so
-					if !isOurs {
-						t.Fatalf("%s, %d: %v", name, status, err)
-					}
-					asJSON, _ := json.Marshal(e)
-					partial, _ := json.Marshal(e.Partial)
-					for _, text := range []string{e.Error(), fmt.Sprintf("%+v", e), string(asJSON), string(partial), e.Message, e.Code, e.RequestID, fmt.Sprint(e.Filtered)} {
-						if strings.Contains(text, "CANARY") {
-							t.Errorf("%s, %d: %s", name, status, text)
-						}
-					}
+					adaptertest.Silent(t, fmt.Sprintf("%s, %d", name, status), err)
 				}
 			}
 		}
+	}
+}
+
+// TestTheWordsOfAProviderAreInNoTextOfAnError: an SDK's error has them, or a piece of the answer, or an address; errors.As
+// reaches it.
+func TestTheWordsOfAProviderAreInNoTextOfAnError(t *testing.T) {
+	t.Parallel()
+	const slow = `{"error":{"code":"rate_limit_exceeded","message":"CANARY"}}`
+	for name, c := range map[string]struct {
+		handle http.HandlerFunc
+		sdk    bool // its own error is there
+	}{
+		"an error":           {reply(429, slow), true},
+		"a page":             {reply(502, "<html>CANARY</html>"), true},
+		"inside a 200":       {reply(200, slow), false},
+		"in a stream":        {events(text("a"), "data: "+slow+"\n\n"), false},
+		"no JSON":            {reply(200, `{"choices":CANARY`), false},
+		"no JSON in a piece": {events(text("a"), "data: {CANARY\n\n"), false},
+		"elsewhere":          {reply(307, "", "Location", "https://CANARY.invalid/?key=CANARY"), false},
+		"cut":                {thenAbort(text("a"), "data: CANARY"), false},
+	} {
+		p := serve(t, c.handle).provider(t)
+		_, unaryErr := unary(t, p, hello())
+		_, _, streamErr := stream(t, p, hello())
+		for _, err := range []error{unaryErr, streamErr} {
+			e := failed(t, err, llm.KindOf(err))
+			if text := fmt.Sprintf("%v %+v %v %+v %#v %d", e, e, e.Err, e.Err, e.Err, e.Err); strings.Contains(text, "CANARY") {
+				t.Errorf("%s: %s", name, text)
+			}
+			api, isAPI := errors.AsType[*openai.APIError](err)
+			request, isRequest := errors.AsType[*openai.RequestError](err)
+			if c.sdk && (!isAPI || api.Message != "CANARY") && (!isRequest || request.HTTPStatusCode != 502) {
+				t.Errorf("%s: the SDK's own error is not there: %v", name, err)
+			}
+		}
+	}
+	p, err := azure.Compatible(&azure.CompatibleOptions{BaseURL: "http://127.0.0.1:1/CANARY", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = unary(t, p, hello())
+	if e := failed(t, err, llm.ErrConnection); strings.Contains(fmt.Sprintf("%v %+v %#v", e.Err, e.Err, e.Err), "CANARY") {
+		t.Errorf("%v", e.Err)
 	}
 }
 

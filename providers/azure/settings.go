@@ -81,9 +81,9 @@ func New(o *Options) (*Provider, error) {
 	case at.deployment == "":
 		return nil, llm.Invalid("deployment", "is empty", "give the name of the deployment, as the portal shows it")
 	case o.Key == "" && o.Token == nil:
-		return nil, llm.Invalid("api_key", "is empty", "give the resource's key, or a source of tokens")
+		return nil, llm.Invalid("api_key", "is empty", "give the resource's key, or a source of tokens (in a file, auth: entra)")
 	case o.Key != "" && o.Token != nil:
-		return nil, llm.Invalid("api_key", "is set together with a source of tokens", "set one of the two")
+		return nil, llm.Invalid("api_key", "is set together with a source of tokens (in a file, auth)", "set one of the two")
 	}
 	if err := checkSecret("api_key", o.Key); err != nil {
 		return nil, err

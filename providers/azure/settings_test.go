@@ -42,18 +42,18 @@ func TestTheEndpointDecidesThePath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := s.last(t)
-			if got.path != c.want {
-				t.Errorf("want %s, got %s", c.want, got.path)
+			got := s.Last(t)
+			if got.Path != c.want {
+				t.Errorf("want %s, got %s", c.want, got.Path)
 			}
-			if got.header.Get("Api-Key") != "key" || got.header.Get("Authorization") != "" {
-				t.Errorf("the key went into %v", got.header)
+			if got.Header.Get("Api-Key") != "key" || got.Header.Get("Authorization") != "" {
+				t.Errorf("the key went into %v", got.Header)
 			}
-			if wantExtra := strings.Contains(c.want, "/models/"); (got.header.Get("Extra-Parameters") == "pass-through") != wantExtra {
-				t.Errorf("extra-parameters: %q", got.header.Get("Extra-Parameters"))
+			if wantExtra := strings.Contains(c.want, "/models/"); (got.Header.Get("Extra-Parameters") == "pass-through") != wantExtra {
+				t.Errorf("extra-parameters: %q", got.Header.Get("Extra-Parameters"))
 			}
-			if got.body["model"] != resp.Model.Model || resp.Model.Provider != "azure" {
-				t.Errorf("want the model %v of azure, got %v", got.body["model"], resp.Model)
+			if got.Body["model"] != resp.Model.Model || resp.Model.Provider != "azure" {
+				t.Errorf("want the model %v of azure, got %v", got.Body["model"], resp.Model)
 			}
 		})
 	}
@@ -75,9 +75,9 @@ func TestCompatibleAddsThePathToItsBase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := s.last(t)
-		if got.path != want || got.header.Get("Authorization") != "Bearer sk-test" || got.header.Get("Api-Key") != "" {
-			t.Errorf("%q: want %s with a bearer token, got %s and %v", base, want, got.path, got.header)
+		got := s.Last(t)
+		if got.Path != want || got.Header.Get("Authorization") != "Bearer sk-test" || got.Header.Get("Api-Key") != "" {
+			t.Errorf("%q: want %s with a bearer token, got %s and %v", base, want, got.Path, got.Header)
 		}
 		if resp.Model != (llm.ModelRef{Provider: "openai", Model: "m"}) || resp.Message.From != resp.Model {
 			t.Errorf("the model is %v, from %v", resp.Model, resp.Message.From)
@@ -93,7 +93,7 @@ func TestCompatibleWorksWithoutAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := s.last(t).header; h.Get("Authorization") != "" || h.Get("Api-Key") != "" {
+	if h := s.Last(t).Header; h.Get("Authorization") != "" || h.Get("Api-Key") != "" {
 		t.Errorf("a credential from nowhere: %v", h)
 	}
 	if resp.Model.Provider != "vllm" {
@@ -202,8 +202,8 @@ func TestADeploymentMayBeNamedLikeAnyModel(t *testing.T) {
 		if _, err := unary(t, p, req); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := s.last(t); got.body["temperature"] != 0.5 || !strings.Contains(got.path, "/"+name+"/") {
-			t.Errorf("%s: sent %v to %s", name, got.body, got.path)
+		if got := s.Last(t); got.Body["temperature"] != 0.5 || !strings.Contains(got.Path, "/"+name+"/") {
+			t.Errorf("%s: sent %v to %s", name, got.Body, got.Path)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/internal/sse"
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -36,7 +37,7 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 		if a.late && !a.ended {
 			return a.fail(ended(a.ctx, false))
 		}
-		size := a.size
+		size, complete := a.size, a.ended // before this event
 		if err := a.event(raw); err != nil {
 			return a.broken(err)
 		}
@@ -44,6 +45,8 @@ func (a *answer) stream(ctx context.Context, client *openai.Client) (*llm.Respon
 			end.Reopen()
 		}
 		switch {
+		case a.problem != nil && complete && a.ended && !a.vague:
+			return a.response() // it comes behind the end mark
 		case a.problem != nil:
 			return a.reported(a.problem, nil)
 		case a.late:
@@ -96,9 +99,9 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 // takes every end for a good one.
 func (a *answer) over(err error, chunks int) (*llm.Response, error) {
 	done := errors.Is(err, io.EOF) && a.wire.reply.err == nil // the SDK stopped by itself, so it has read [DONE]
-	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: err}
+	e := &llm.Error{Kind: llm.ErrInterrupted, Code: "stream_cut", Err: secret.Cause(err)}
 	switch payload := a.wire.StreamError(); {
-	case payload != nil:
+	case payload != nil && (!a.ended || a.vague):
 		return a.reported(payload, err)
 	case done:
 		a.wire.reply.drain()

@@ -29,8 +29,8 @@ func TestAStreamAsksForItsUsage(t *testing.T) {
 	if _, resp, err := stream(t, s.provider(t), hello()); err != nil || resp.Usage != (llm.Usage{Input: 5, Output: 3, Reported: true}) {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	if w := `{"messages":[{"role":"user","content":"hello"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`; s.last(t).raw != w {
-		t.Errorf("want %s, got %s", w, s.last(t).raw)
+	if w := `{"messages":[{"role":"user","content":"hello"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`; s.Last(t).Raw != w {
+		t.Errorf("want %s, got %s", w, s.Last(t).Raw)
 	}
 }
 
@@ -122,6 +122,18 @@ func TestTheLastUsageThatHasNumbersCounts(t *testing.T) {
 	_, resp := streamed(t, events(usage(0, 0), text("a"), usage(5, 1), stop(), usage(5, 3), usage(0, 0), done))
 	if resp.Usage != (llm.Usage{Input: 5, Output: 3, Reported: true}) {
 		t.Errorf("%+v", resp.Usage)
+	}
+}
+
+// What was reasoned is part of the output, also where a total shows that the provider counts it beside it.
+func TestTheOutputHasItsReasoning(t *testing.T) {
+	t.Parallel()
+	for total, output := range map[string]int64{`,"total_tokens":609`: 321, `,"total_tokens":315`: 27, "": 27, `,"total_tokens":1000`: 27} {
+		resp := answered(t, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":288,
+			"completion_tokens":27,"completion_tokens_details":{"reasoning_tokens":294}`+total+`}}`)
+		if want := (llm.Usage{Input: 288, Output: output, Reasoning: 294, Reported: true}); resp.Usage != want {
+			t.Errorf("%s: %+v", total, resp.Usage)
+		}
 	}
 }
 

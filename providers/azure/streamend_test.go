@@ -242,7 +242,7 @@ func TestAStreamsConnectionIsUsedAgain(t *testing.T) {
 		mu.Lock()
 		connections[r.RemoteAddr] = true
 		mu.Unlock()
-		writeEvents(w, text("a"), stop(), counted, done)
+		events(text("a"), stop(), counted, done)(w, r)
 		<-time.NewTimer(time.Millisecond).C
 	})
 	p := s.provider(t)

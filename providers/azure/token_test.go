@@ -35,7 +35,7 @@ func TestTheTokenIsAskedOnEachRequest(t *testing.T) {
 		if _, err := unary(t, p, hello()); err != nil {
 			t.Fatal(err)
 		}
-		if h := s.last(t).header; h.Get("Authorization") != fmt.Sprint("Bearer token-", i) || h.Get("Api-Key") != "" {
+		if h := s.Last(t).Header; h.Get("Authorization") != fmt.Sprint("Bearer token-", i) || h.Get("Api-Key") != "" {
 			t.Errorf("call %d: %v", i, h)
 		}
 	}
@@ -56,8 +56,8 @@ func TestAnExpiredTokenIsRenewedOnce(t *testing.T) {
 		})
 		var n atomic.Int32
 		p := s.entra(t, func(context.Context) (string, error) { return fmt.Sprint("token-", n.Add(1)), nil })
-		if _, err := unary(t, p, hello()); err != nil || len(s.requests()) != 2 {
-			t.Errorf("%s: %d requests, %v", name, len(s.requests()), err)
+		if _, err := unary(t, p, hello()); err != nil || len(s.Requests()) != 2 {
+			t.Errorf("%s: %d requests, %v", name, len(s.Requests()), err)
 		}
 	}
 }
@@ -78,8 +78,8 @@ func TestARefusedTokenIsNotSentAgain(t *testing.T) {
 		s := serve(t, c.handle)
 		_, err := unary(t, s.entra(t, c.source), hello())
 		wantKind(t, err, llm.ErrAuth)
-		if len(s.requests()) != c.want {
-			t.Errorf("%s: %d requests, want %d", name, len(s.requests()), c.want)
+		if len(s.Requests()) != c.want {
+			t.Errorf("%s: %d requests, want %d", name, len(s.Requests()), c.want)
 		}
 	}
 }
@@ -95,8 +95,8 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 		s := serve(t, reply(200, ok))
 		_, err := unary(t, s.entra(t, source), hello())
 		e := failed(t, err, llm.ErrAuth)
-		if len(s.requests()) != 0 || !e.NotSent || e.Model.Model != "d" {
-			t.Errorf("%s: %d requests, %+v", name, len(s.requests()), e)
+		if len(s.Requests()) != 0 || !e.NotSent || e.Model.Model != "d" {
+			t.Errorf("%s: %d requests, %+v", name, len(s.Requests()), e)
 		}
 		if strings.Contains(err.Error(), "vault") {
 			t.Errorf("%s: the text of the source's error is in ours: %v", name, err)
@@ -121,8 +121,8 @@ func TestATokenSourceThatHangsDoesNotHoldTheCall(t *testing.T) {
 	defer cancel()
 	_, err := p.Generate(ctx, hello(), nil)
 	e := failed(t, err, llm.ErrDeadlineExceeded)
-	if !e.NotSent || len(s.requests()) != 0 {
-		t.Errorf("%d requests, %+v", len(s.requests()), e)
+	if !e.NotSent || len(s.Requests()) != 0 {
+		t.Errorf("%d requests, %+v", len(s.Requests()), e)
 	}
 	close(release)
 	<-left

@@ -9,6 +9,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/secret"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -54,7 +55,7 @@ func tolerate(err error) error {
 
 // unreadable is for a 2xx whose body is no answer.
 func (a *answer) unreadable(err error) (*llm.Response, error) {
-	e := &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: err}
+	e := &llm.Error{Kind: llm.ErrBadOutput, Code: "malformed_answer", Err: secret.Cause(err)}
 	switch {
 	case errors.Is(err, errPanic):
 		e.Code = "sdk_panic"

@@ -202,12 +202,12 @@ func TestASpokenAnswerIsAPartThatGoesBackByItsID(t *testing.T) {
 	req := hello()
 	req.Messages = append(req.Messages, whole.Message, llm.User("again"))
 	got, _ := sent(t, req)
-	if said := got.body["messages"].([]any)[1].(map[string]any); said["audio"].(map[string]any)["id"] != "a1" {
+	if said := got.Body["messages"].([]any)[1].(map[string]any); said["audio"].(map[string]any)["id"] != "a1" {
 		t.Errorf("sent %v", said)
 	}
 	req.Messages[1].From.Provider = "another"
-	if got, resp := sent(t, req); len(got.body["messages"].([]any)) != 2 || len(resp.Warnings) == 0 {
-		t.Errorf("sent %v, %+v", got.body, resp.Warnings)
+	if got, resp := sent(t, req); len(got.Body["messages"].([]any)) != 2 || len(resp.Warnings) == 0 {
+		t.Errorf("sent %v, %+v", got.Body, resp.Warnings)
 	}
 }
 

@@ -190,6 +190,7 @@ type customDelta struct {
 type usage struct {
 	Prompt        int64 `json:"prompt_tokens"`
 	Completion    int64 `json:"completion_tokens"`
+	Total         int64 `json:"total_tokens"`
 	PromptDetails struct {
 		Cached int64 `json:"cached_tokens"`
 		Writes int64 `json:"cache_write_tokens"`

@@ -30,6 +30,8 @@ type answer struct {
 
 	usage  llm.Usage
 	finish string
+	vague  bool // content came behind a messageStop once, so those of this stream say less
+	told   bool // the service said what went wrong
 	trace  json.RawMessage
 	fields json.RawMessage
 }

@@ -3,8 +3,6 @@ package bedrock_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,26 +39,6 @@ func model(name string) func(*bedrock.Options) {
 	return func(o *bedrock.Options) { o.Model = name }
 }
 
-func hello() *llm.Request { return &llm.Request{Messages: []llm.Message{llm.User("hello")}} }
-
-// unary makes one call without a sink.
-func unary(tb testing.TB, g llm.Generator, req *llm.Request) (*llm.Response, error) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	return g.Generate(ctx, req, nil)
-}
-
-// stream makes one call with a sink that accepts everything.
-func stream(tb testing.TB, g llm.Generator, req *llm.Request) ([]llm.Event, *llm.Response, error) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	var got []llm.Event
-	resp, err := g.Generate(ctx, req, func(e llm.Event) error { got = append(got, e); return nil })
-	return got, resp, err
-}
-
 // streamed makes one call that must be answered.
 func streamed(t *testing.T, handle http.HandlerFunc) ([]llm.Event, *llm.Response) {
 	t.Helper()
@@ -89,7 +67,7 @@ func sent(t *testing.T, req *llm.Request, change ...func(*bedrock.Options)) (see
 	if err != nil {
 		t.Fatalf("want an answer, got %+v", err)
 	}
-	return s.last(t), resp.Warnings
+	return s.Last(t), resp.Warnings
 }
 
 // wantJSON compares a part of a body with JSON.
@@ -103,31 +81,6 @@ func wantJSON(t *testing.T, what string, got any, want string) {
 	x, _ := json.Marshal(w)
 	if string(g) != string(x) {
 		t.Errorf("%s: want\n%s\ngot\n%s", what, x, g)
-	}
-}
-
-// failed checks the kind of an error and returns it.
-func failed(t *testing.T, err error, kind llm.Kind) *llm.Error {
-	t.Helper()
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || e.Kind != kind {
-		t.Fatalf("want %s, got %T: %+v", kind, err, err)
-	}
-	return e
-}
-
-// badField checks that err is about one field, and quotes nothing of what must not be seen.
-func badField(t *testing.T, err error, kind llm.Kind, field string, secrets ...string) {
-	t.Helper()
-	e := failed(t, err, kind)
-	f, ok := errors.AsType[*llm.FieldError](err)
-	if !ok || f.Field != field || f.Problem == "" || f.Next == "" || !e.NotSent {
-		t.Fatalf("want field %s with a next step, got %+v", field, err)
-	}
-	for _, s := range secrets {
-		if strings.Contains(fmt.Sprintf("%+v", err), s) {
-			t.Errorf("the error gives away %q: %+v", s, err)
-		}
 	}
 }
 

@@ -48,9 +48,9 @@ func TestAnIDThatWasMadeUpGoesBackWithItsResult(t *testing.T) {
 		llm.ToolResult{CallID: "u", Parts: llm.Parts{llm.Text{Text: "1"}}},
 	}})
 	got, _ := sent(t, req)
-	messages, _ := got.body["messages"].([]any)
+	messages, _ := got.Body["messages"].([]any)
 	if len(messages) != 3 {
-		t.Fatalf("%s", got.raw)
+		t.Fatalf("%s", got.Raw)
 	}
 	result := func(id, text string) string {
 		return `{"toolResult":{"toolUseId":"` + id + `","content":[{"text":"` + text + `"}]}}`

@@ -43,7 +43,7 @@ func with(c aws.CredentialsProvider) func(*bedrock.Options) {
 func TestRequestsAreSigned(t *testing.T) {
 	t.Parallel()
 	got, _ := sent(t, hello(), with(fresh()))
-	h := got.header
+	h := got.Header
 	if a := h.Get("Authorization"); !strings.HasPrefix(a, "AWS4-HMAC-SHA256 Credential=AKID1/") || !strings.Contains(a, "/us-east-1/bedrock/aws4_request") {
 		t.Errorf("%q", a)
 	}
@@ -99,8 +99,8 @@ func TestExpiredCredentialsAreRenewedOnce(t *testing.T) {
 	} {
 		s := serve(t, c.handle)
 		_, err := unary(t, s.provider(t, with(c.source)), hello())
-		if llm.KindOf(err) != c.kind || len(s.requests()) != c.requests {
-			t.Errorf("%s: %d requests, %+v", name, len(s.requests()), err)
+		if llm.KindOf(err) != c.kind || len(s.Requests()) != c.requests {
+			t.Errorf("%s: %d requests, %+v", name, len(s.Requests()), err)
 		}
 	}
 }
@@ -122,8 +122,8 @@ func TestAWrongClockIsSetRightOnce(t *testing.T) {
 			reply(200, ok)(w, r)
 		})
 		_, err := unary(t, s.provider(t), hello())
-		if len(s.requests()) != want || want == 1 != (llm.KindOf(err) == llm.ErrAuth) {
-			t.Errorf("%v: %d requests, %v", skew, len(s.requests()), err)
+		if len(s.Requests()) != want || want == 1 != (llm.KindOf(err) == llm.ErrAuth) {
+			t.Errorf("%v: %d requests, %v", skew, len(s.Requests()), err)
 		}
 		if want == 2 {
 			second, err := time.Parse("20060102T150405Z", dates[1])
@@ -152,7 +152,7 @@ func TestNoCredentialsIsAnErrorThatSaysWhatToDo(t *testing.T) {
 						t.Errorf("no %q in %v", want, err)
 					}
 				}
-				if len(s.requests()) != 0 {
+				if len(s.Requests()) != 0 {
 					t.Error("something was sent")
 				}
 			}
@@ -174,7 +174,7 @@ func TestASourceThatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		_, err := p.Generate(ctx, hello(), nil)
 		cancel()
-		if e := failed(t, err, llm.ErrDeadlineExceeded); !e.NotSent || len(s.requests()) != 0 {
+		if e := failed(t, err, llm.ErrDeadlineExceeded); !e.NotSent || len(s.Requests()) != 0 {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -214,7 +214,7 @@ func TestTheStandardChain(t *testing.T) {
 			if _, err := unary(t, p, hello()); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.last(t).header.Get("Authorization"); !strings.Contains(got, c.want) {
+			if got := s.Last(t).Header.Get("Authorization"); !strings.Contains(got, c.want) {
 				t.Errorf("%q has no %q", got, c.want)
 			}
 		})
@@ -242,11 +242,11 @@ func TestTheStandardChain(t *testing.T) {
 func TestExplicitCredentialsGoBeforeTheEnvironment(t *testing.T) {
 	t.Setenv("AWS_BEARER_TOKEN_BEDROCK", "key-1")
 	got, _ := sent(t, hello())
-	if a := got.header.Get("Authorization"); !strings.Contains(a, "Credential=AKIDEXAMPLE/") {
+	if a := got.Header.Get("Authorization"); !strings.Contains(a, "Credential=AKIDEXAMPLE/") {
 		t.Errorf("%q", a)
 	}
 	got, _ = sent(t, hello(), func(o *bedrock.Options) { o.Credentials, o.BearerToken = nil, "key-2" })
-	if a := got.header.Values("Authorization"); len(a) != 1 || a[0] != "Bearer key-2" {
+	if a := got.Header.Values("Authorization"); len(a) != 1 || a[0] != "Bearer key-2" {
 		t.Errorf("%q", a)
 	}
 }
@@ -255,7 +255,7 @@ func TestABearerTokenIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, expired)
 	_, err := unary(t, s.provider(t, func(o *bedrock.Options) { o.Credentials, o.BearerToken = nil, "key-2" }), hello())
-	if e := failed(t, err, llm.ErrAuth); len(s.requests()) != 1 || strings.Contains(fmt.Sprintf("%+v", e), "key-2") {
-		t.Errorf("%d requests, %+v", len(s.requests()), e)
+	if e := failed(t, err, llm.ErrAuth); len(s.Requests()) != 1 || strings.Contains(fmt.Sprintf("%+v", e), "key-2") {
+		t.Errorf("%d requests, %+v", len(s.Requests()), e)
 	}
 }

@@ -2,19 +2,16 @@ package bedrock_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"go.uber.org/goleak"
+
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 )
 
 func TestMain(m *testing.M) {
@@ -39,99 +36,40 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience bounds every call of these tests that should end by itself.
-const patience = 10 * time.Second
+// What the tests of all adapters have in common, under the names that these tests have for it.
+const (
+	mib         = adaptertest.MiB
+	patience    = adaptertest.Patience
+	raceEnabled = adaptertest.RaceEnabled
+)
 
-const claude = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+var (
+	reply     = adaptertest.Reply
+	hello     = adaptertest.Hello
+	unary     = adaptertest.Unary
+	stream    = adaptertest.Stream
+	failed    = adaptertest.Failed
+	badField  = adaptertest.BadField
+	allocated = adaptertest.Allocated
+	silent    = adaptertest.Silent
 
-// server is the service by hand: it answers every request with handle and keeps what was sent.
-type server struct {
-	*httptest.Server
-	mu   sync.Mutex
-	seen []seen
-}
+	events    = adaptertest.StreamOf{"Content-Type", "application/vnd.amazon.eventstream", "X-Amzn-Requestid", "r-1"}.Events
+	thenHang  = adaptertest.StreamOf{"Content-Type", "application/vnd.amazon.eventstream", "X-Amzn-Requestid", "r-1"}.ThenHang
+	thenAbort = adaptertest.StreamOf{"Content-Type", "application/vnd.amazon.eventstream", "X-Amzn-Requestid", "r-1"}.ThenAbort
+)
 
-type seen struct {
-	path   string
-	header http.Header
-	body   map[string]any
-	raw    string
-}
+// seen is a request that came.
+type seen = adaptertest.Seen
+
+// server is a provider by hand.
+type server struct{ *adaptertest.Server }
 
 func serve(tb testing.TB, handle http.HandlerFunc) *server {
 	tb.Helper()
-	s := new(server)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
-		var body map[string]any
-		_ = json.Unmarshal(raw, &body)
-		s.mu.Lock()
-		s.seen = append(s.seen, seen{r.URL.RequestURI(), r.Header, body, string(raw)})
-		s.mu.Unlock()
-		handle(w, r)
-	}))
-	tb.Cleanup(s.Close)
-	return s
+	return &server{adaptertest.Serve(tb, handle)}
 }
 
-func (s *server) requests() []seen {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen
-}
-
-// last is the latest request.
-func (s *server) last(t *testing.T) seen {
-	t.Helper()
-	all := s.requests()
-	if len(all) == 0 {
-		t.Fatal("nothing was sent")
-	}
-	return all[len(all)-1]
-}
-
-// reply answers with one body.
-func reply(status int, body string, header ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		for i := 0; i+1 < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-// events answers with an event stream, each frame in a write of its own, and ends it properly.
-func events(frames ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, frames...) }
-}
-
-func writeEvents(w http.ResponseWriter, frames ...string) {
-	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
-	w.Header().Set("X-Amzn-Requestid", "r-1")
-	w.WriteHeader(http.StatusOK)
-	for _, f := range frames {
-		_, _ = io.WriteString(w, f)
-		_ = http.NewResponseController(w).Flush()
-	}
-}
-
-// thenHang is events on a connection that stays open until the client goes.
-func thenHang(frames ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		writeEvents(w, frames...)
-		<-r.Context().Done()
-	}
-}
-
-// thenAbort is events on a connection that is closed in the middle of the body.
-func thenAbort(frames ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		writeEvents(w, frames...)
-		panic(http.ErrAbortHandler)
-	}
-}
+const claude = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 // frame is one message of an event stream: pairs of header names and values, then the payload.
 func frame(payload string, headers ...string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-llm/punctual/deadline"
 )
 
-// ownLimits keeps limits of our own from the service. Once the SDK has seen that the service's clock is before ours, it
+// ownLimits keeps limits of our own from the service. Once the SDK has seen that the service's clock is ahead, it
 // writes the end of a call's context into Amz-Sdk-Request, as a ttl. That header is signed, so it is changed here.
 func ownLimits(stack *middleware.Stack) error {
 	drop := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {

@@ -4,25 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/bedrock"
 )
-
-const mib = 1 << 20
-
-// allocated is how many MiB f allocates. The tests that use it are not parallel, and judge it without the race
-// detector only, which makes pools forget.
-func allocated(f func()) int {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int((after.TotalAlloc - before.TotalAlloc) / mib)
-}
 
 // pieces is a body whose pieces n makes, one for each read. It ends with an empty one.
 type pieces struct {
@@ -81,8 +69,8 @@ func TestAnEndlessStreamIsCutAtItsBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if raceEnabled && name != "text" && name != "image" {
-				t.Skip("it takes long with the race detector and has nothing to race with")
+			if name != "text" && name != "image" {
+				adaptertest.Heavy(t)
 			}
 			p := reading(t, eventStream, &pieces{n: func(i int) string {
 				if i == 0 {

@@ -60,7 +60,7 @@ func TestMessagesAlternateAndBeginWithTheUser(t *testing.T) {
 		},
 	} {
 		got, warnings := sent(t, &llm.Request{Messages: c.messages})
-		wantJSON(t, name, got.body["messages"], c.want)
+		wantJSON(t, name, got.Body["messages"], c.want)
 		if codes(warnings) != c.warnings {
 			t.Errorf("%s: %v", name, warnings)
 		}
@@ -73,7 +73,7 @@ func TestSomeModelsTakeResultsOnlyInATurnOfTheirOwn(t *testing.T) {
 		got, warnings := sent(t, &llm.Request{Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
 			llm.User("hi"), from("", callTo("c1", "f", "")), llm.ToolResults(result("c1", "r")), llm.User("go on"),
 		}}, model(id))
-		wantJSON(t, id, got.body["messages"].([]any)[2:], `[
+		wantJSON(t, id, got.Body["messages"].([]any)[2:], `[
 			{"role":"user","content":[{"toolResult":{"toolUseId":"c1","content":[{"text":"r"}]}}]},
 			{"role":"assistant","content":[{"text":"I have the results."}]},
 			{"role":"user","content":[{"text":"go on"}]}]`)
@@ -88,7 +88,7 @@ func TestMediaOfAnAssistantIsLeftOut(t *testing.T) {
 	got, warnings := sent(t, &llm.Request{Messages: []llm.Message{
 		llm.User("draw"), from(claude, llm.Media{MediaType: "image/png", Data: []byte("x")}, llm.Text{Text: "here"}), llm.User("thanks"),
 	}})
-	wantJSON(t, "the answer", got.body["messages"].([]any)[1], `{"role":"assistant","content":[{"text":"here"}]}`)
+	wantJSON(t, "the answer", got.Body["messages"].([]any)[1], `{"role":"assistant","content":[{"text":"here"}]}`)
 	if codes(warnings) != "dropped messages[1].parts[0]" {
 		t.Errorf("%v", warnings)
 	}
@@ -115,8 +115,8 @@ func TestResultsOfTools(t *testing.T) {
 		"amazon.nova-micro": `{"toolResult":{"toolUseId":"c1","content":[{"text":"no"}],"status":"error"}},` + tail,
 	} {
 		got, _ := sent(t, &llm.Request{Messages: messages}, model(name))
-		if !strings.Contains(got.raw, `{"role":"user","content":[`+want+`]}`) {
-			t.Errorf("%s: want %s\nin %s", name, want, got.raw)
+		if !strings.Contains(got.Raw, `{"role":"user","content":[`+want+`]}`) {
+			t.Errorf("%s: want %s\nin %s", name, want, got.Raw)
 		}
 	}
 }
@@ -131,8 +131,8 @@ func TestArgumentsAreAnObjectWhateverTheModelWrote(t *testing.T) {
 			llm.User("hi"), from("", callTo("c1", "f", arguments)), llm.ToolResults(result("c1", "r")),
 		}}
 		got, warnings := sent(t, req)
-		if !strings.Contains(got.raw, `"input":`+want+`}`) {
-			t.Errorf("%q: want %s\nin %s", arguments, want, got.raw)
+		if !strings.Contains(got.Raw, `"input":`+want+`}`) {
+			t.Errorf("%q: want %s\nin %s", arguments, want, got.Raw)
 		}
 		if (codes(warnings) == "changed messages[1].parts[0].arguments") != strings.HasPrefix(want, `{"arguments"`) {
 			t.Errorf("%q: %v", arguments, warnings)
@@ -148,7 +148,7 @@ func TestIDsOfOthersAreReplacedAndOurOwnAreNot(t *testing.T) {
 			llm.User("hi"), from(model, callTo(id, "f", "")), llm.ToolResults(result(id, "r")),
 		}}
 		got, _ := sent(t, req)
-		messages := got.body["messages"].([]any)
+		messages := got.Body["messages"].([]any)
 		content := func(i int, name string) string {
 			block := messages[i].(map[string]any)["content"].([]any)[0].(map[string]any)
 			return block[name].(map[string]any)["toolUseId"].(string)
@@ -185,7 +185,7 @@ func TestProofsGoBackToTheirFamilyOnly(t *testing.T) {
 			llm.Opaque{Type: bedrock.CitationsType, Data: json.RawMessage(`[]`)},
 		}}
 		got, _ := sent(t, &llm.Request{Messages: []llm.Message{llm.User("a"), m, llm.User("b")}})
-		wantJSON(t, name, got.body["messages"].([]any)[1].(map[string]any)["content"], c.want)
+		wantJSON(t, name, got.Body["messages"].([]any)[1].(map[string]any)["content"], c.want)
 	}
 }
 
@@ -210,18 +210,18 @@ func TestCachePoints(t *testing.T) {
 		if codes(warnings) != said {
 			t.Errorf("%s: %v, want %s", name, warnings, said)
 		}
-		if n := strings.Count(got.raw, `"cachePoint"`); n != want {
-			t.Errorf("%s: %d cache points, want %d: %s", name, n, want, got.raw)
+		if n := strings.Count(got.Raw, `"cachePoint"`); n != want {
+			t.Errorf("%s: %d cache points, want %d: %s", name, n, want, got.Raw)
 		}
-		if strings.Contains(got.raw, `"content":[{"cachePoint"`) || want > 0 && !strings.HasSuffix(strings.SplitN(got.raw, `],"system"`, 2)[0], `{"text":"e"},{"cachePoint":{"type":"default"}}]}`) {
-			t.Errorf("%s: %s", name, got.raw)
+		if strings.Contains(got.Raw, `"content":[{"cachePoint"`) || want > 0 && !strings.HasSuffix(strings.SplitN(got.Raw, `],"system"`, 2)[0], `{"text":"e"},{"cachePoint":{"type":"default"}}]}`) {
+			t.Errorf("%s: %s", name, got.Raw)
 		}
 	}
 	family := func(o *bedrock.Options) {
 		o.Model, o.Family = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", "anthropic"
 	}
-	if got, _ := sent(t, req, family); strings.Count(got.raw, `"cachePoint"`) != 4 {
-		t.Errorf("with the family: %s", got.raw)
+	if got, _ := sent(t, req, family); strings.Count(got.Raw, `"cachePoint"`) != 4 {
+		t.Errorf("with the family: %s", got.Raw)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestMedia(t *testing.T) {
 		req := hello()
 		req.Messages[0].Parts = append(req.Messages[0].Parts, c.media)
 		got, warnings := sent(t, req)
-		wantJSON(t, c.media.MediaType, got.body["messages"].([]any)[0].(map[string]any)["content"].([]any)[1], c.want)
+		wantJSON(t, c.media.MediaType, got.Body["messages"].([]any)[0].(map[string]any)["content"].([]any)[1], c.want)
 		if codes(warnings) != c.said {
 			t.Errorf("%v", warnings)
 		}
@@ -261,7 +261,7 @@ func TestDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, warnings := sent(t, req)
-	wantJSON(t, "documents", got.body["messages"].([]any)[0].(map[string]any)["content"], `[
+	wantJSON(t, "documents", got.Body["messages"].([]any)[0].(map[string]any)["content"], `[
 		{"document":{"name":"facts","format":"txt","source":{"text":"so"},"citations":{"enabled":true}}},
 		{"document":{"name":"facts (2)","format":"txt","source":{"text":"so"},"citations":{"enabled":true}}},
 		{"document":{"name":"FACTS (3)","format":"pdf","source":{"bytes":"eA=="},"citations":{"enabled":true}}},

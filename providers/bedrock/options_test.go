@@ -95,13 +95,13 @@ func TestModelIDsAreSentAsTheyAre(t *testing.T) {
 		"arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2": "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fa1b2/converse",
 		"odd%2Fid": "/model/odd%252Fid/converse",
 	} {
-		if got, _ := sent(t, hello(), model(id)); got.path != want {
-			t.Errorf("want %s, got %s", want, got.path)
+		if got, _ := sent(t, hello(), model(id)); got.Path != want {
+			t.Errorf("want %s, got %s", want, got.Path)
 		}
 	}
 	got, _ := sent(t, hello(), func(o *bedrock.Options) { o.Endpoint += "/gateway/" })
-	if !strings.HasPrefix(got.path, "/gateway/model/us.anthropic") {
-		t.Errorf("%s", got.path)
+	if !strings.HasPrefix(got.Path, "/gateway/model/us.anthropic") {
+		t.Errorf("%s", got.Path)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestFactory(t *testing.T) {
 	if _, err := unary(t, e.Generator, hello()); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.last(t); !strings.Contains(got.header.Get("Authorization"), "AKIDCONFIG") || !strings.Contains(got.raw, `"additionalModelRequestFields":{"top_k":4}`) {
+	if got := s.Last(t); !strings.Contains(got.Header.Get("Authorization"), "AKIDCONFIG") || !strings.Contains(got.Raw, `"additionalModelRequestFields":{"top_k":4}`) {
 		t.Errorf("%+v", got)
 	}
 	if err := e.Close(); err != nil {

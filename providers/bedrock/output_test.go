@@ -19,9 +19,9 @@ func TestOutputThatIsAskedForInWords(t *testing.T) {
 		req := hello()
 		req.System, req.Output = "Be brief.", &llm.Schema{JSON: json.RawMessage(c.schema)}
 		got, warnings := sent(t, req, model(c.model))
-		system := got.body["system"].([]any)
+		system := got.Body["system"].([]any)
 		if len(system) != 2 || !strings.Contains(system[1].(map[string]any)["text"].(string), c.words) ||
-			got.body["outputConfig"] != nil || codes(warnings) != "changed output" {
+			got.Body["outputConfig"] != nil || codes(warnings) != "changed output" {
 			t.Errorf("%s: %v %v", name, system, warnings)
 		}
 	}
@@ -37,7 +37,7 @@ func TestSchemasAreClosedForClaudeOnly(t *testing.T) {
 		req := hello()
 		req.Output = &llm.Schema{JSON: json.RawMessage(open)}
 		got, warnings := sent(t, req, model(name))
-		format := got.body["outputConfig"].(map[string]any)["textFormat"].(map[string]any)
+		format := got.Body["outputConfig"].(map[string]any)["textFormat"].(map[string]any)
 		schema := format["structure"].(map[string]any)["jsonSchema"].(map[string]any)
 		if schema["schema"] != want || schema["name"] != "output" || len(warnings) != 0 {
 			t.Errorf("%s: want\n%s\ngot\n%v", name, want, schema)
@@ -54,7 +54,7 @@ func TestTemperatureOrTopP(t *testing.T) {
 		req := hello()
 		req.Temperature, req.TopP = new(0.5), new(0.5)
 		got, warnings := sent(t, req, model(name))
-		wantJSON(t, name, got.body["inferenceConfig"], want)
+		wantJSON(t, name, got.Body["inferenceConfig"], want)
 		if (codes(warnings) == "dropped top_p") != (name == claude) {
 			t.Errorf("%s: %v", name, warnings)
 		}

@@ -36,7 +36,7 @@ func TestCredentialsThatNoHeaderCarriesAreNamed(t *testing.T) {
 			badField(t, err, llm.ErrAuth, field, "AKIDEXAMPLE", aSecret, aSession)
 		}
 	}
-	if n := len(s.requests()); n > 0 {
+	if n := len(s.Requests()); n > 0 {
 		t.Errorf("%d requests", n)
 	}
 }

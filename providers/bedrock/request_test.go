@@ -24,8 +24,8 @@ func TestAWholeRequest(t *testing.T) {
 		Messages:   []llm.Message{llm.User("hi")},
 	}
 	got, warnings := sent(t, req)
-	if got.path != "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse" || len(warnings) != 0 {
-		t.Errorf("%s, %v", got.path, warnings)
+	if got.Path != "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse" || len(warnings) != 0 {
+		t.Errorf("%s, %v", got.Path, warnings)
 	}
 	const want = `{"messages":[{"role":"user","content":[{"text":"hi"}]}],` +
 		`"system":[{"text":"Be <brief> & kind."},{"cachePoint":{"type":"default"}}],` +
@@ -37,8 +37,8 @@ func TestAWholeRequest(t *testing.T) {
 		`{"cachePoint":{"type":"default"}}],"toolChoice":{"tool":{"name":"g_h_i_64eeafbc"}}},` +
 		`"requestMetadata":{"run":"7","team":"a b"},` +
 		`"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"the_answer_a7c9985d","description":"d","schema":"{\"type\":\"object\",\"additionalProperties\":false}"}}}}}`
-	if got.raw != want {
-		t.Errorf("want\n%s\ngot\n%s", want, got.raw)
+	if got.Raw != want {
+		t.Errorf("want\n%s\ngot\n%s", want, got.Raw)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestNamesOfToolsAreMappedBack(t *testing.T) {
 	if _, err := unary(t, p, req); err != nil {
 		t.Fatal(err)
 	}
-	name = s.last(t).body["toolConfig"].(map[string]any)["tools"].([]any)[0].(map[string]any)["toolSpec"].(map[string]any)["name"].(string)
+	name = s.Last(t).Body["toolConfig"].(map[string]any)["tools"].([]any)[0].(map[string]any)["toolSpec"].(map[string]any)["name"].(string)
 	resp, err := unary(t, serve(t, reply(200, answer(`{"toolUse":{"toolUseId":"u1","name":"`+name+`","input":{}}}`, "tool_use"))).provider(t), req)
 	if err != nil || resp.Message.ToolCalls()[0].Name != "a.b" {
 		t.Errorf("%v, %+v", err, resp)
@@ -83,7 +83,7 @@ func TestToolChoice(t *testing.T) {
 	} {
 		req := &llm.Request{Tools: c.tools, ToolChoice: llm.ToolChoice{Mode: c.mode}, Messages: c.messages}
 		got, warnings := sent(t, req)
-		wantJSON(t, name, got.body["toolConfig"], c.want)
+		wantJSON(t, name, got.Body["toolConfig"], c.want)
 		if codes(warnings) != c.warnings {
 			t.Errorf("%s: %v", name, warnings)
 		}
@@ -145,12 +145,12 @@ func TestExtra(t *testing.T) {
 		`"additionalModelResponseFieldPaths":["/stop"],"promptVariables":{"x":{"text":"y"}},"toolConfig":{"tools":[{"systemTool":{"name":"s"}}]}`
 	parameters := func(o *bedrock.Options) { o.Parameters = map[string]any{"top_k": 1, "min_p": 0.1} }
 	got, _ := sent(t, req, parameters)
-	wantJSON(t, "the body", got.body, `{`+common+`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled"}}`)
+	wantJSON(t, "the body", got.Body, `{`+common+`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled"}}`)
 	s := serve(t, events(text(0, "hi"), stop("end_turn"), metadata()))
 	if _, _, err := stream(t, s.provider(t, parameters), req); err != nil {
 		t.Fatal(err)
 	}
-	wantJSON(t, "a stream", s.last(t).body, `{`+common+`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled","streamProcessingMode":"async"}}`)
+	wantJSON(t, "a stream", s.Last(t).Body, `{`+common+`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled","streamProcessingMode":"async"}}`)
 	for name, e := range map[string]bedrock.Extra{
 		"a guardrail without a version": {Guardrail: &bedrock.Guardrail{ID: "g"}},
 		"messages":                      {Fields: map[string]json.RawMessage{"messages": json.RawMessage(`[]`)}},
@@ -171,8 +171,8 @@ func TestAnExtraPatchesTheBody(t *testing.T) {
 	got, _ := sent(t, req)
 	const want = `{"additionalModelRequestFields":{"top_k":40},"inferenceConfig":{"x":12345678901234567890},` +
 		`"messages":[{"role":"user","content":[{"text":"hello"}]}],"requestMetadata":{"a":"b"},"system":[]}`
-	if got.raw != want {
-		t.Errorf("want\n%s\ngot\n%s", want, got.raw)
+	if got.Raw != want {
+		t.Errorf("want\n%s\ngot\n%s", want, got.Raw)
 	}
 }
 
@@ -182,8 +182,8 @@ func TestTheGuardrailOfTheOptions(t *testing.T) {
 	req := hello()
 	req.Messages[0].Parts = append(req.Messages[0].Parts, bedrock.GuardText("the capital", "query"))
 	got, _ := sent(t, req, guard)
-	wantJSON(t, "the guardrail", got.body["guardrailConfig"], `{"guardrailIdentifier":"g","guardrailVersion":"DRAFT"}`)
-	wantJSON(t, "the content", got.body["messages"].([]any)[0],
+	wantJSON(t, "the guardrail", got.Body["guardrailConfig"], `{"guardrailIdentifier":"g","guardrailVersion":"DRAFT"}`)
+	wantJSON(t, "the content", got.Body["messages"].([]any)[0],
 		`{"role":"user","content":[{"text":"hello"},{"guardContent":{"text":{"text":"the capital","qualifiers":["query"]}}}]}`)
 }
 
@@ -192,7 +192,7 @@ func TestMetadataThatDoesNotFitIsDropped(t *testing.T) {
 	req := hello()
 	req.Metadata = map[string]string{"a": "b", "c": "ü", "": "x", "d": strings.Repeat("x", 257)}
 	got, warnings := sent(t, req)
-	wantJSON(t, "metadata", got.body["requestMetadata"], `{"a":"b"}`)
+	wantJSON(t, "metadata", got.Body["requestMetadata"], `{"a":"b"}`)
 	if codes(warnings) != "dropped metadata" {
 		t.Errorf("%v", warnings)
 	}
@@ -230,8 +230,8 @@ func TestThinkingByFamily(t *testing.T) {
 		req.Thinking = c.thinking
 		got, warnings := sent(t, req, model(c.model))
 		what := c.model + " " + c.thinking.Effort
-		wantJSON(t, what, got.body["additionalModelRequestFields"], c.want)
-		wantJSON(t, what, got.body["outputConfig"], c.output)
+		wantJSON(t, what, got.Body["additionalModelRequestFields"], c.want)
+		wantJSON(t, what, got.Body["outputConfig"], c.output)
 		if codes(warnings) != c.warnings {
 			t.Errorf("%s: %v", what, warnings)
 		}
@@ -258,8 +258,8 @@ func TestWhatDoesNotGoWithThinking(t *testing.T) {
 		req.Thinking.Effort = "high"
 		c.change(req)
 		got, warnings := sent(t, req, model(c.model))
-		wantJSON(t, name, got.body["inferenceConfig"], c.want)
-		wantJSON(t, name, got.body["additionalModelRequestFields"], c.fields)
+		wantJSON(t, name, got.Body["inferenceConfig"], c.want)
+		wantJSON(t, name, got.Body["additionalModelRequestFields"], c.fields)
 		if codes(warnings) != c.warnings {
 			t.Errorf("%s: %v", name, warnings)
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/bedrock"
 )
@@ -29,23 +29,9 @@ func TestARequestOverItsBoundIsRefusedBeforeItIsEncoded(t *testing.T) { //nolint
 			t.Errorf("%s: %d MiB were allocated", field, n)
 		}
 	}
-	if len(s.requests()) > 0 {
+	if len(s.Requests()) > 0 {
 		t.Error("something was sent")
 	}
-}
-
-// expiring is a context that is over from its nth look on, without a Done that would say so.
-type expiring struct {
-	context.Context
-	looks atomic.Int32
-	from  int32
-}
-
-func (e *expiring) Err() error {
-	if e.looks.Add(1) >= e.from {
-		return context.Canceled
-	}
-	return nil
 }
 
 // TestAContextThatEndsDuringTheEncodingSendsNothing: and asks for no credentials.
@@ -53,7 +39,7 @@ func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reply(200, ok))
 	for from := int32(1); from <= 2; from++ {
-		ctx := &expiring{Context: t.Context(), from: from}
+		ctx := &adaptertest.Expiring{Context: t.Context(), From: from}
 		p := s.provider(t, func(o *bedrock.Options) {
 			o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 				t.Error("credentials were asked for")
@@ -61,8 +47,8 @@ func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
 			})
 		})
 		_, err := p.Generate(ctx, hello(), nil)
-		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 || ctx.looks.Load() > from+3 {
-			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.requests()), ctx.looks.Load(), e)
+		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.Requests()) != 0 || ctx.Looks.Load() > from+3 {
+			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.Requests()), ctx.Looks.Load(), e)
 		}
 	}
 }

@@ -54,6 +54,7 @@ func (a *answer) stream() (*llm.Response, error) {
 		}
 		switch {
 		case a.content.Size > size: // messageStop was not the end
+			a.vague = a.vague || a.finish != ""
 			a.finish = ""
 			end.Reopen()
 		case done:
@@ -123,8 +124,10 @@ func (a *answer) event(m *eventstream.Message) (done bool, err error) {
 	switch header(m, ":message-type") {
 	case "event", "":
 	case "exception":
+		a.told = true
 		return false, a.exception(header(m, ":exception-type"), m.Payload)
 	default: // "error", whose text is in the headers
+		a.told = true
 		text, _ := json.Marshal(map[string]string{"message": header(m, ":error-message")}) // strings
 		return false, a.exception(header(m, ":error-code"), text)
 	}
@@ -235,7 +238,7 @@ func (a *answer) broken(err error) (*llm.Response, error) {
 		return a.fail(ended(a.ctx, false))
 	case isOver:
 		return a.fail(&llm.Error{Kind: llm.ErrBadOutput, Code: string(over), Err: err})
-	case a.finish != "" && a.sink != nil:
+	case a.finish != "" && a.sink != nil && (!a.told || !a.vague):
 		return a.response() // what is broken comes behind the end mark
 	}
 	e, ok := errors.AsType[*llm.Error](err)

@@ -165,7 +165,7 @@ func TestErrorsByStatusAndException(t *testing.T) {
 		if e := failed(t, err, c.kind); e.Status != c.status || resp != nil {
 			t.Errorf("%d %s, streamed: %+v", c.status, c.name, e)
 		}
-		if n := len(s.requests()); n != 2 {
+		if n := len(s.Requests()); n != 2 {
 			t.Errorf("%d %s: %d requests", c.status, c.name, n)
 		}
 	}
@@ -193,8 +193,8 @@ func TestAConnectionThatFails(t *testing.T) {
 	}
 	s = serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	_, err = unary(t, s.provider(t), hello())
-	if e := failed(t, err, llm.ErrConnection); e.NotSent || len(s.requests()) != 1 {
-		t.Errorf("%+v, %d requests", e, len(s.requests()))
+	if e := failed(t, err, llm.ErrConnection); e.NotSent || len(s.Requests()) != 1 {
+		t.Errorf("%+v, %d requests", e, len(s.Requests()))
 	}
 }
 
@@ -219,7 +219,7 @@ func TestAUnaryCallReturnsWhenItsContextEnds(t *testing.T) {
 	cancel()
 	s := serve(t, reply(200, ok))
 	_, err := s.provider(t).Generate(ctx, hello(), nil)
-	if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 {
+	if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.Requests()) != 0 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -47,6 +47,7 @@ type answer struct {
 	usage       llm.Usage
 	finish      string    // as the service wrote it, the last
 	ended       bool      // no content came since
+	vague       bool      // content came behind an end mark once, so the marks of this stream say less
 	until       time.Time // when a finished stream is left; zero: it has not finished
 	message     string    // why it finished so
 	blocked     string    // why the prompt was blocked
@@ -113,9 +114,9 @@ func (a *answer) over(err error) (*llm.Response, error) {
 	var f *gemini.Failure
 	broken := errors.As(err, &f)
 	switch {
-	case broken && f.Reported:
+	case broken && f.Reported && (!a.complete() || a.vague):
 		return a.fail(f.Err)
-	case a.complete(), !broken && a.sink == nil:
+	case a.complete(), !broken && a.sink == nil: // whatever goes wrong behind the end mark
 		return a.response()
 	case a.ctx.Err() != nil:
 		return a.fail(ended(a.ctx, broken && f.Err.NotSent))
@@ -161,6 +162,7 @@ func (a *answer) finished(c *gemini.Candidate, content bool) {
 	if reason {
 		a.finish, a.message, a.ratings = string(c.FinishReason), clip(c.FinishMessage), c.SafetyRatings
 	}
+	a.vague = a.vague || a.ended && content
 	a.ended = reason || a.ended && !content
 }
 

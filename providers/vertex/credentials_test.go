@@ -32,7 +32,7 @@ func TestATokenIsAskedForOnEachRequest(t *testing.T) {
 		if _, err := unary(t, p, hello()); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.last(t).header; got.Get("Authorization") != fmt.Sprintf("Bearer t%d", i) || got.Get("X-Goog-Api-Key") != "" {
+		if got := s.Last(t).Header; got.Get("Authorization") != fmt.Sprintf("Bearer t%d", i) || got.Get("X-Goog-Api-Key") != "" {
 			t.Errorf("headers %v", got)
 		}
 	}
@@ -66,8 +66,8 @@ func TestARefusedTokenIsRenewedOnce(t *testing.T) {
 				return test.tokens[min(int(n.Add(1)), len(test.tokens))-1], nil
 			}))
 			_, err := unary(t, p, hello())
-			if llm.KindOf(err) != test.kind || len(s.requests()) != test.sent {
-				t.Errorf("%v after %d requests", err, len(s.requests()))
+			if llm.KindOf(err) != test.kind || len(s.Requests()) != test.sent {
+				t.Errorf("%v after %d requests", err, len(s.Requests()))
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestASourceThatGivesNoToken(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	if len(s.requests()) > 0 {
+	if len(s.Requests()) > 0 {
 		t.Error("something was sent")
 	}
 }
@@ -102,7 +102,7 @@ func TestASourceThatHangsHoldsNoCall(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := p.Generate(ctx, hello(), nil)
-	if e := failed(t, err, llm.ErrDeadlineExceeded); !e.NotSent || len(s.requests()) > 0 {
+	if e := failed(t, err, llm.ErrDeadlineExceeded); !e.NotSent || len(s.Requests()) > 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -148,7 +148,7 @@ func TestApplicationDefaultCredentials(t *testing.T) {
 			t.Fatalf("%+v", err)
 		}
 	}
-	got := s.last(t).header
+	got := s.Last(t).Header
 	if got.Get("Authorization") != "Bearer adc" || !slices.Equal(got.Values("X-Goog-User-Project"), []string{"quota"}) || asked.Load() != 1 {
 		t.Errorf("%v, %d tokens", got, asked.Load())
 	}

@@ -34,7 +34,7 @@ func TestFactory(t *testing.T) {
 	if _, err := unary(t, e.Generator, hello()); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(s.last(t).raw, `"topK":3`) || e.Model != (llm.ModelRef{Provider: "vertex", Model: "m"}) || !e.Prompt || !e.Can.Streams {
+	if !strings.Contains(s.Last(t).Raw, `"topK":3`) || e.Model != (llm.ModelRef{Provider: "vertex", Model: "m"}) || !e.Prompt || !e.Can.Streams {
 		t.Errorf("%+v", e)
 	}
 	if err := e.Close(); err != nil {
@@ -102,7 +102,7 @@ func TestAnotherEngine(t *testing.T) {
 	}{
 		"answer":          {answer, io.EOF, ""},
 		"broken behind":   {answer, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable}}, ""},
-		"reported behind": {answer, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable}, Reported: true}, llm.ErrUnavailable},
+		"reported behind": {answer, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrUnavailable}, Reported: true}, ""},
 		"broken":          {nil, &gemini.Failure{Err: &llm.Error{Kind: llm.ErrConnection, NotSent: true}}, llm.ErrConnection},
 		"no end":          {nil, io.EOF, llm.ErrInterrupted},
 	} {

@@ -4,25 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
-
-const mib = 1 << 20
-
-// allocated is how many MiB f allocates. The tests that use it are not parallel, and judge it without the race
-// detector only, which makes pools forget.
-func allocated(f func()) int {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int((after.TotalAlloc - before.TotalAlloc) / mib)
-}
 
 // pieces is a body whose pieces n makes, one for each read. It ends with an empty one.
 type pieces struct {
@@ -77,8 +65,8 @@ func TestAnEndlessStreamIsCutAtItsBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if raceEnabled && name != "text" && name != "media" {
-				t.Skip("it takes long with the race detector and has nothing to race with")
+			if name != "text" && name != "media" {
+				adaptertest.Heavy(t)
 			}
 			accepted := 0
 			p := reading(t, eventStream, always(data(chunk(c.parts, c.finish))))
@@ -228,7 +216,7 @@ func TestCallsWithOneIDAreToldApart(t *testing.T) {
 		if _, err := unary(t, s.provider(t), req); err != nil {
 			t.Fatal(err)
 		}
-		raw := s.last(t).raw
+		raw := s.Last(t).Raw
 		first, second := strings.Index(raw, `"output":"1"`), strings.Index(raw, `"output":"2"`)
 		if strings.Count(raw, `"id":"u"`) != 2 || strings.Contains(raw, got[1].ID) || first < 0 || second < first {
 			t.Errorf("%s", raw)

@@ -102,7 +102,7 @@ func TestNoOtherVariableChangesAnything(t *testing.T) {
 		if _, err := unary(t, keep(t)(vertex.New(&o)), hello()); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.last(t); strings.Contains(got.path, "env") || got.header.Get("X-Goog-Api-Key") != "key" {
+		if got := s.Last(t); strings.Contains(got.Path, "env") || got.Header.Get("X-Goog-Api-Key") != "key" {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -18,7 +18,7 @@ func sent(t *testing.T, req *llm.Request, change ...func(*vertex.Options)) (seen
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
-	return s.last(t), resp.Warnings
+	return s.Last(t), resp.Warnings
 }
 
 // wantBody compares a whole body.
@@ -28,8 +28,8 @@ func wantBody(t *testing.T, got seen, want string) {
 	if err := json.Unmarshal([]byte(want), &v); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got.body, v) {
-		t.Errorf("sent\n%s\nwant\n%s", got.raw, want)
+	if !reflect.DeepEqual(got.Body, v) {
+		t.Errorf("sent\n%s\nwant\n%s", got.Raw, want)
 	}
 }
 
@@ -39,8 +39,8 @@ func TestASmallRequest(t *testing.T) {
 	t.Parallel()
 	got, warnings := sent(t, hello())
 	wantBody(t, got, `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`)
-	if len(warnings) > 0 || got.path != "/v1beta1/projects/p1/locations/us-central1/publishers/google/models/gemini-2.5-flash:generateContent" {
-		t.Errorf("%s, %v", got.path, warnings)
+	if len(warnings) > 0 || got.Path != "/v1beta1/projects/p1/locations/us-central1/publishers/google/models/gemini-2.5-flash:generateContent" {
+		t.Errorf("%s, %v", got.Path, warnings)
 	}
 }
 
@@ -86,8 +86,8 @@ func TestAFullRequest(t *testing.T) {
 	if want := []string{"dropped tools[0].parameters", "dropped tool_choice.single"}; !reflect.DeepEqual(fields, want) {
 		t.Errorf("warnings %q", fields)
 	}
-	if !strings.Contains(got.raw, `{"z":{"type":"string"},"a":{"enum":[1]}}`) || !strings.Contains(got.raw, "<brief>") {
-		t.Errorf("order or letters were changed: %s", got.raw)
+	if !strings.Contains(got.Raw, `{"z":{"type":"string"},"a":{"enum":[1]}}`) || !strings.Contains(got.Raw, "<brief>") {
+		t.Errorf("order or letters were changed: %s", got.Raw)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestWhatGoesBackToItsMaker(t *testing.T) {
 			t.Parallel()
 			got, _ := sent(t, turn(test.from), model(test.model))
 			wantBody(t, got, test.want)
-			if !strings.Contains(got.raw, "9007199254740993") {
-				t.Errorf("the number changed: %s", got.raw)
+			if !strings.Contains(got.Raw, "9007199254740993") {
+				t.Errorf("the number changed: %s", got.Raw)
 			}
 		})
 	}
@@ -185,8 +185,8 @@ func TestResultsOfTools(t *testing.T) {
 			llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "a", Name: "f", Arguments: `{"half":`}}},
 			llm.ToolResults(llm.ToolResult{CallID: "a", Parts: llm.Parts{llm.Text{Text: text}}}))
 		got, _ := sent(t, req)
-		if !strings.Contains(got.raw, `"response":`+want) || !strings.Contains(got.raw, `"args":{"arguments":"{\"half\":"}`) {
-			t.Errorf("%q: %s", text, got.raw)
+		if !strings.Contains(got.Raw, `"response":`+want) || !strings.Contains(got.Raw, `"args":{"arguments":"{\"half\":"}`) {
+			t.Errorf("%q: %s", text, got.Raw)
 		}
 	}
 }
@@ -221,8 +221,8 @@ func TestMetadataBecomesLabelsIfItFits(t *testing.T) {
 		req := hello()
 		req.Metadata = map[string]string{test.key: test.value}
 		got, warnings := sent(t, req, test.change)
-		if got.body["labels"] != nil || len(warnings) != 1 || warnings[0].Field != "metadata" {
-			t.Errorf("%s: %s %v", test.key, got.raw, warnings)
+		if got.Body["labels"] != nil || len(warnings) != 1 || warnings[0].Field != "metadata" {
+			t.Errorf("%s: %s %v", test.key, got.Raw, warnings)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestWhatTheWireCannotCarry(t *testing.T) {
 	_, err := p.Generate(t.Context(), nil, nil)
 	badField(t, err, llm.ErrInvalid, "request")
 	badField(t, vertex.Extra{Tools: []json.RawMessage{json.RawMessage("{")}}.Set(hello()), llm.ErrInvalid, "extra.vertex")
-	if len(s.requests()) > 0 {
+	if len(s.Requests()) > 0 {
 		t.Error("something was sent")
 	}
 }
@@ -280,7 +280,7 @@ func TestNamesOfToolsComeBack(t *testing.T) {
 	req := hello()
 	req.Tools = []llm.Tool{{Name: long}, {Name: "fine_1.a:b-c"}, {Name: "not fine.a:b"}}
 	got, _ := sent(t, req)
-	list := got.body["tools"].([]any)[0].(map[string]any)["functionDeclarations"].([]any)
+	list := got.Body["tools"].([]any)[0].(map[string]any)["functionDeclarations"].([]any)
 	name := list[0].(map[string]any)["name"].(string)
 	if len(name) > 64 || list[1].(map[string]any)["name"] != "fine_1.a:b-c" {
 		t.Errorf("names %v", list)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync/atomic"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -26,23 +26,9 @@ func TestARequestOverItsBoundIsRefusedBeforeItIsEncoded(t *testing.T) { //nolint
 			t.Errorf("%s: %d MiB were allocated", field, n)
 		}
 	}
-	if len(s.requests()) > 0 {
+	if len(s.Requests()) > 0 {
 		t.Error("something was sent")
 	}
-}
-
-// expiring is a context that is over from its nth look on, without a Done that would say so.
-type expiring struct {
-	context.Context
-	looks atomic.Int32
-	from  int32
-}
-
-func (e *expiring) Err() error {
-	if e.looks.Add(1) >= e.from {
-		return context.Canceled
-	}
-	return nil
 }
 
 // TestAContextThatEndsDuringTheEncodingSendsNothing: and asks for no token.
@@ -54,10 +40,10 @@ func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
 		return "t", nil
 	}))
 	for from := int32(1); from <= 2; from++ {
-		ctx := &expiring{Context: t.Context(), from: from}
+		ctx := &adaptertest.Expiring{Context: t.Context(), From: from}
 		_, err := p.Generate(ctx, hello(), nil)
-		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.requests()) != 0 || ctx.looks.Load() > from+3 {
-			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.requests()), ctx.looks.Load(), e)
+		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.Requests()) != 0 || ctx.Looks.Load() > from+3 {
+			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.Requests()), ctx.Looks.Load(), e)
 		}
 	}
 }
@@ -77,7 +63,7 @@ func TestAPartOfTheOtherEngineIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw := s.last(t).raw
+		raw := s.Last(t).Raw
 		if strings.Contains(raw, `"vertexaiPart":`) || !strings.Contains(raw, `"executableCode"`) {
 			t.Errorf("%s: sent %s", name, raw)
 		}

@@ -29,7 +29,7 @@ func TestSchemasDoNotNestForever(t *testing.T) {
 			t.Errorf("%.40s: %v", schema, err)
 		}
 	}
-	n := len(s.requests())
+	n := len(s.Requests())
 	for _, schema := range []json.RawMessage{nested(101, "{}"), nested(4001, "{}"), lists(101)} {
 		req := hello()
 		req.Tools = []llm.Tool{{Name: "f"}, {Name: "g", Parameters: schema}}
@@ -40,7 +40,7 @@ func TestSchemasDoNotNestForever(t *testing.T) {
 		_, err = unary(t, p, req)
 		badField(t, err, llm.ErrUnsupported, "output.json")
 	}
-	if len(s.requests()) > n {
+	if len(s.Requests()) > n {
 		t.Error("something was sent")
 	}
 }

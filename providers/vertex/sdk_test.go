@@ -38,12 +38,12 @@ func TestARequestIsTheOneOfTheSDK(t *testing.T) {
 			if _, err = client.Models.GenerateContent(t.Context(), "gemini-2.5-flash", genai.Text("hello"), nil); err != nil {
 				t.Fatal(err)
 			}
-			ours, sdks := s.requests()[0], s.requests()[1]
+			ours, sdks := s.Requests()[0], s.Requests()[1]
 			for _, r := range []*seen{&ours, &sdks} {
-				r.header.Del("Content-Length") // the SDK ends its body with a line
+				r.Header.Del("Content-Length") // the SDK ends its body with a line
 			}
-			if ours.path != sdks.path || !reflect.DeepEqual(ours.header, sdks.header) || !reflect.DeepEqual(ours.body, sdks.body) {
-				t.Errorf("ours\n%s %v\n%s\nthe SDK's\n%s %v\n%s", ours.path, ours.header, ours.raw, sdks.path, sdks.header, sdks.raw)
+			if ours.Path != sdks.Path || !reflect.DeepEqual(ours.Header, sdks.Header) || !reflect.DeepEqual(ours.Body, sdks.Body) {
+				t.Errorf("ours\n%s %v\n%s\nthe SDK's\n%s %v\n%s", ours.Path, ours.Header, ours.Raw, sdks.Path, sdks.Header, sdks.Raw)
 			}
 		})
 	}

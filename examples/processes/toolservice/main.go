@@ -54,6 +54,6 @@ func main() {
 		}
 	})
 	// A caller that does not say how long it waits is given a minute.
-	server := &http.Server{Handler: deadline.Middleware(summarise, &deadline.Header{Max: time.Minute}), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: deadline.Middleware(summarise, &deadline.Header{Max: time.Minute}), ReadTimeout: time.Minute}
 	log.Fatal(server.Serve(listener))
 }

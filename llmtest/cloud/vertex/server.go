@@ -15,20 +15,29 @@ import (
 
 // The vocabulary that all simulated clouds share.
 type (
-	// Reply is exact bytes on a schedule. End is "eof" (or ""), "cut", "reset" or "hang"; a negative Wait
-	// never answers.
+	// Reply is what goes over the wire for one request: exact bytes on a schedule, whatever the request was. The zero
+	// Reply is an empty 200. Its parts come in this order: Wait before the status line (negative: no answer ever comes);
+	// Status (0 is 200, -1 sends nothing at all); Header, as it is; Body at once; Chunks, each at its time; a Ping; a Drip.
+	// WriteSize above 0 sends everything in pieces of so many bytes with WriteEvery between them, Gzip compresses. End is
+	// "eof" (or ""), "cut" (closed inside the body), "reset" (TCP RST) or "hang" (open, and nothing more comes).
 	Reply = cloud.Reply
-	// Chunk is a part of a Reply with its time.
+	// Chunk is a part of a Reply: Data that is sent At a time counted from the header.
 	Chunk = cloud.Chunk
-	// Ping repeats a text.
+	// Ping repeats Text each Every, For so long; For 0 is until the peer leaves. It is the part of a Reply that keeps a
+	// stream alive and says nothing.
 	Ping = cloud.Ping
-	// Drip sends blanks.
+	// Drip sends so many blanks (Bytes) each Every until the peer leaves: the part of a Reply that never comes to anything.
 	Drip = cloud.Drip
-	// Turn is the answer to one request: a step, bent by a fault, or a Reply. Its Fault is a list such as
-	// "status=429,retry-after=2", "hang=stream,ping=50ms" or "reset=half".
+	// Turn is the answer to one request. Step says what the model answers, in the terms of package llmtest; a Reply in its
+	// place is sent as it is, and the request is not checked. Fault bends the answer by a list such as
+	// "status=429,retry-after=2", "hang=stream,ping=50ms" or "reset=half" (docs/simulated-clouds.md has all of them). Count
+	// is how many requests get it; 0 is the step's own Count, or 1.
 	Turn = cloud.Turn
-	// Request is one request as the server saw it. Over gRPC, Body is the message in JSON, and Status what REST
-	// would have answered with.
+	// Request is one request as the server saw it: its number N in order of arrival and its Time since the epoch; Proto,
+	// Method, Path, Query and Header, with credentials masked; the whole Body; the Model asked for and whether it asked for
+	// a Stream; the Status replied with (0: nothing was sent) and the time it Took. Gone: the peer left before the reply
+	// was over. Open: it has not ended, so Status, Took and Gone may change. Over gRPC, Body is the message in JSON,
+	// and Status what REST would have answered with.
 	Request = cloud.Request
 )
 

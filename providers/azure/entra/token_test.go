@@ -300,6 +300,18 @@ func TestATokenServiceThatHangs(t *testing.T) {
 	calls.Wait() // a hang would end the test by its own limit
 }
 
+// TestACallThatEndsSaysSo: whatever the library makes of a context that is over, it is the context's error.
+func TestACallThatEndsSaysSo(t *testing.T) {
+	environment(t, map[string]string{"AZURE_CLIENT_SECRET": secret, "AZURE_TENANT_ID": tenant, "AZURE_CLIENT_ID": client})
+	s := start(t, granted(time.Hour))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := source(t, &entra.Options{Authority: s.URL, HTTP: s.Client()})(ctx)
+	if err != context.Canceled { //nolint:errorlint // it is that error, not one around it
+		t.Errorf("%v", err)
+	}
+}
+
 // TestTheWordInAConfiguration: `auth: entra` is asked for by the factory, with its settings.
 func TestTheWordInAConfiguration(t *testing.T) {
 	environment(t, nil)

@@ -1,0 +1,6 @@
+//go:build race
+
+package adaptertest
+
+// RaceEnabled reports whether the race detector runs.
+const RaceEnabled = true

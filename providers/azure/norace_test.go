@@ -1,5 +1,0 @@
-//go:build !race
-
-package azure_test
-
-const raceEnabled = false

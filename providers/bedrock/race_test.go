@@ -1,5 +1,0 @@
-//go:build race
-
-package bedrock_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package vertex_test
-
-const raceEnabled = true
