@@ -247,6 +247,24 @@ func TestCheckLive(t *testing.T) {
 	}
 }
 
+// TestNextLive: no setting is blamed for the limits that -live has of itself.
+func TestNextLive(t *testing.T) {
+	t.Parallel()
+	conf, err := config.Parse([]byte("targets: [{name: slow, provider: azure, endpoint: 'https://h', deployment: d, api_key: k}]"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bound, want := range map[llm.Bound]string{
+		llm.BoundAttempt: "slow was silent for the 30s that -live waits", llm.BoundTotal: "slow was silent for the 30s that -live waits",
+		"": "the provider gave up by itself",
+	} {
+		got := nextLive(&llm.Error{Kind: llm.ErrTimeout, Bound: bound, Target: "slow"}, conf)
+		if !strings.HasPrefix(strings.Join(got, " "), want) {
+			t.Errorf("%q: %q", bound, got)
+		}
+	}
+}
+
 // TestLiveStatus: what somebody has to mend goes before what will pass, wherever it stands.
 func TestLiveStatus(t *testing.T) {
 	t.Parallel()

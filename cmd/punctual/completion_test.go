@@ -97,7 +97,8 @@ func TestCompletionRunsNothing(t *testing.T) {
 			t.Parallel()
 			conf := file(t, fmt.Sprintf("plans: {%q: {attempt: 5s}, fine: {attempt: 5s}}\ntargets: [{name: a, provider: openai, model: m}]\n", sign))
 			_, words, _ := command(t.Context(), nil, "", "completion", "words", "generate", "-c", conf, "-o", "")
-			if !strings.Contains(words, "fine\n") || strings.Contains(words, sign) {
+			refused := strings.Contains(sign, "${") // the file as a whole, for a variable in the name of a plan
+			if strings.Contains(words, "fine\n") == refused || strings.Contains(words, sign) {
 				t.Errorf("offered %q", words)
 			}
 			// The script itself runs nothing either, whatever it is given.

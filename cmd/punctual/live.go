@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/punctual-llm/punctual/config"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -81,7 +82,7 @@ func (a *app) showLive(r *report, results []asked) error {
 	for i := range results {
 		b.WriteString(lines[i+1])
 		if e := results[i].err; e != nil {
-			for _, line := range next(e, r.conf) {
+			for _, line := range nextLive(e, r.conf) {
 				b.WriteString(wrapped("  next: "+line, 8))
 			}
 		}
@@ -91,6 +92,14 @@ func (a *app) showLive(r *report, results []asked) error {
 		return err
 	}
 	return liveStatus(results)
+}
+
+// nextLive is next, but for the limits of -live itself, which no setting lengthens.
+func nextLive(e *llm.Error, conf *config.Config) []string {
+	if e.Kind == llm.ErrTimeout && e.Bound != "" {
+		return []string{fmt.Sprintf("%s was silent for the %s that -live waits: try generate -only %[1]s -v", e.Target, liveLimit)}
+	}
+	return next(e, conf)
 }
 
 // liveStatus is what is most in need of somebody: what has to be mended, or else the first failure.
