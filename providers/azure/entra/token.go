@@ -3,6 +3,7 @@ package entra
 import (
 	"cmp"
 	"context"
+	"io"
 	"net/http"
 	"os"
 
@@ -40,7 +41,7 @@ type Options struct {
 	// Authority is the https address of a private cloud's token service, which is then trusted without asking
 	// Microsoft. Empty is AZURE_AUTHORITY_HOST, or the public cloud's.
 	Authority string
-	// HTTP makes the calls to the token service; nil is the library's own client.
+	// HTTP makes the calls to the token service; nil is http.DefaultClient.
 	HTTP *http.Client
 	// Credential replaces all of the above but Scope.
 	Credential azcore.TokenCredential
@@ -71,10 +72,7 @@ func Token(o *Options) (azure.TokenSource, error) {
 }
 
 func (o *Options) credential() (azcore.TokenCredential, error) {
-	client := azcore.ClientOptions{}
-	if o.HTTP != nil {
-		client.Transport = o.HTTP
-	}
+	client := azcore.ClientOptions{Transport: bounded{cmp.Or(o.HTTP, http.DefaultClient)}}
 	if o.Authority != "" {
 		client.Cloud = cloud.Configuration{ActiveDirectoryAuthorityHost: o.Authority}
 	}
@@ -102,4 +100,22 @@ func (o *Options) credential() (azcore.TokenCredential, error) {
 			ClientOptions: client, ID: azidentity.ClientID(o.ClientID),
 		})
 	}
+}
+
+// bounded ends an answer that is far longer than one with a token: the library reads all of it into memory.
+type bounded struct{ client *http.Client }
+
+const maxAnswer = 1 << 20
+
+// Do makes a call.
+func (b bounded) Do(req *http.Request) (*http.Response, error) {
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	return resp, nil
 }

@@ -1,6 +1,7 @@
 package entra_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -336,4 +337,25 @@ type once struct{ transport http.RoundTripper }
 
 func (c *once) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	return secretCredential(c.transport).GetToken(ctx, o)
+}
+
+// TestATokenServiceWithoutAnEnd: an answer that never ends is not read into memory until the call does.
+func TestATokenServiceWithoutAnEnd(t *testing.T) {
+	piece := bytes.Repeat([]byte(" "), 1<<16)
+	sent := make(chan int, 1)
+	s := start(t, func(_ int, _ url.Values, w http.ResponseWriter, _ *http.Request) {
+		n := 0
+		for err := error(nil); err == nil && n < 1<<30; n += len(piece) {
+			_, err = w.Write(piece)
+		}
+		sent <- n
+	})
+	environment(t, map[string]string{"AZURE_CLIENT_SECRET": secret})
+	_, err := source(t, &entra.Options{TenantID: tenant, ClientID: client, Authority: s.URL, HTTP: s.Client()})(t.Context())
+	if e, ok := errors.AsType[*llm.Error](err); !ok || !e.NotSent {
+		t.Errorf("got %v", err)
+	}
+	if n := <-sent; n > 64<<20 {
+		t.Errorf("it took %d bytes", n)
+	}
 }
