@@ -27,6 +27,7 @@ func (a *app) generate() *cli.Command {
 			&cli.StringFlag{Name: "only"},
 			&cli.BoolFlag{Name: "stream"},
 			&cli.BoolFlag{Name: "json"},
+			&cli.BoolFlag{Name: "lines"},
 			&cli.StringFlag{Name: "schema"},
 			&cli.StringSliceFlag{Name: "file"},
 			&cli.StringFlag{Name: "session"},
@@ -43,7 +44,8 @@ func (a *app) generate() *cli.Command {
 // caller is a client with the configuration that it was made from.
 type caller struct {
 	client *llm.Client
-	conf   *config.Config // nil: the simulated cloud
+	opened *opened        // what is behind it; nil: the simulated cloud
+	conf   *config.Config // likewise
 	names  []string       // of its targets
 	close  func()
 }
@@ -58,11 +60,14 @@ func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if d := c.Duration("deadline"); d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
+	if c.Bool("lines") {
+		return a.answerLines(ctx, by, req, c)
 	}
+	prompt, err := a.prompt(ctx, c.Args().First())
+	if err != nil {
+		return err
+	}
+	req.Messages[0].Parts = append(req.Messages[0].Parts, llm.Text{Text: prompt})
 	return a.answer(ctx, by, req, c)
 }
 
@@ -73,10 +78,8 @@ func (a *app) caller(ctx context.Context, c *cli.Command) (*caller, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range conf.Warnings {
-			fmt.Fprintln(a.stderr, "warning: "+warningWord(&conf.Warnings[i]))
-		}
-		return &caller{client.Client, conf, targetNames(conf), func() { _ = client.Close() }}, nil // the program ends anyway
+		a.warnOf(conf)
+		return &caller{client.Client, client, conf, targetNames(conf), func() { _ = client.Close() }}, nil // the program ends anyway
 	}
 	cloud := simulatedAzure("demo", time.Now(), demoAnswer(llm.Generation))
 	t, err := cloud.open()
@@ -89,11 +92,23 @@ func (a *app) caller(ctx context.Context, c *cli.Command) (*caller, error) {
 		cloud.server.Close()
 		return nil, err
 	}
-	return &caller{client, nil, []string{t.Name}, func() { _ = t.Close(); cloud.server.Close() }}, nil
+	return &caller{client, nil, nil, []string{t.Name}, func() { _ = t.Close(); cloud.server.Close() }}, nil
+}
+
+// warnOf tells of what looks wrong in a configuration.
+func (a *app) warnOf(conf *config.Config) {
+	for i := range conf.Warnings {
+		fmt.Fprintln(a.stderr, "warning: "+warningWord(&conf.Warnings[i]))
+	}
 }
 
 // answer runs the call and prints what comes of it. On a terminal it tells of the wait.
 func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.Command) error {
+	if d := c.Duration("deadline"); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
 	w := a.waiter()
 	ctx = llm.WithObserver(ctx, w.observer())
 	var resp *llm.Response
@@ -105,16 +120,8 @@ func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.C
 		resp, err = by.client.Generate(ctx, req)
 	}
 	stop()
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		if c.Bool("json") {
-			if err := a.printJSON(map[string]*llm.Error{"error": e}); err != nil {
-				return err
-			}
-		}
-		return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"))}
-	}
 	if err != nil {
-		return err
+		return a.failed(err, by, c)
 	}
 	for _, w := range resp.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s: %s\n", w.Field, w.Message)
@@ -131,6 +138,20 @@ func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.C
 		_, err := io.WriteString(a.stdout, strings.TrimRight(resp.Text(), "\n")+"\n")
 		return err
 	}
+}
+
+// failed is the error of a call as a command ends with it. With -json it is printed, too.
+func (a *app) failed(err error, by *caller, c *cli.Command) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	if c.Bool("json") {
+		if err := a.printJSON(map[string]*llm.Error{"error": e}); err != nil {
+			return err
+		}
+	}
+	return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"))}
 }
 
 // showTrail draws how an answer came about.

@@ -45,15 +45,15 @@ Examples:
 
 const generateHelp = `punctual generate: one call to a model
 
-PROMPT is the text to send; "-" or nothing reads it from standard input. The
-targets are those of llm.yaml or, without one, of the environment: see init.
+It sends PROMPT, or standard input, to targets of llm.yaml or the environment.
 
 Flags:
   -c FILE        the configuration (default: llm.yaml, if it is there)
   -o NAME        operation: triage, orchestration, generation, or the file's
   -only A,B      ask these targets alone, in this order
   -stream        print the answer as it arrives, as a terminal does anyway
-  -json          print the whole answer as one JSON object
+  -json          print the whole answer as one JSON object, an error too
+  -lines         answer every line of standard input; rereads a changed llm.yaml
   -schema FILE   the answer is JSON that keeps this schema
   -file FILE     send a file too: text, picture, PDF, sound; may be repeated
   -session ID    calls of one session stay with one target of a pool

@@ -97,17 +97,11 @@ func (a *app) showLive(r *report, results []asked) error {
 func liveStatus(results []asked) error {
 	status := exitDone
 	for i := range results {
-		if results[i].err == nil {
-			continue
-		}
-		if s := exitStatusOf(results[i].err); status == exitDone || s == exitMend {
-			status = s
+		if results[i].err != nil {
+			status = graver(status, exitStatusOf(results[i].err))
 		}
 	}
-	if status == exitDone {
-		return nil
-	}
-	return &statusError{status: status}
+	return statusOrNil(status)
 }
 
 // The JSON of check: a line for each plan, target, warning, and with -live answer.
