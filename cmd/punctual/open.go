@@ -46,7 +46,7 @@ func (o *opened) use(chain *fallback.Chain) { o.Client, o.chain = llm.NewClient(
 
 // Close closes the targets. Calls have ended before, or are left behind: the program ends anyway.
 func (o *opened) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) //nolint:forbidigo // nobody bounds the end of a program but this
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	return o.chain.Close(ctx)
 }
