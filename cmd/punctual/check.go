@@ -22,6 +22,7 @@ func (a *app) check() *cli.Command {
 			&cli.StringFlag{Name: "c"},
 			&cli.BoolFlag{Name: "live"},
 			&cli.BoolFlag{Name: "json"},
+			&cli.BoolFlag{Name: "no-color"},
 			&cli.BoolFlag{Name: "v"},
 		},
 		Action: a.runCheck,
@@ -45,7 +46,7 @@ func (a *app) runCheck(ctx context.Context, c *cli.Command) error {
 	if c.Bool("json") {
 		return a.checkJSON(ctx, c, r, client)
 	}
-	if _, err := io.WriteString(a.stdout, r.text(c.Bool("v"))); err != nil {
+	if _, err := io.WriteString(a.stdout, r.text(c.Bool("v"), a.paint(c, a.terminal))); err != nil {
 		return err
 	}
 	if !c.Bool("live") {
@@ -70,7 +71,7 @@ func executionTime(ctx context.Context) (time.Duration, error) {
 }
 
 // text is the report for a person.
-func (r *report) text(verbose bool) string {
+func (r *report) text(verbose bool, p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s", r.source(), count(len(r.names), "target"), count(len(r.plans), "plan"))
 	if n := len(r.conf.Overrides); n > 0 {
@@ -90,7 +91,7 @@ func (r *report) text(verbose bool) string {
 		b.WriteByte('\n')
 	}
 	for _, w := range r.warnings {
-		b.WriteString(wrapped("warning: "+w.text, 2))
+		b.WriteString(p.word(colourNote, "warning:") + strings.TrimPrefix(wrapped("warning: "+w.text, 2), "warning:"))
 		if w.next != "" {
 			b.WriteString(wrapped("  next: "+w.next, 8))
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/punctual-llm/punctual/config"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/policy"
 )
 
 func (a *app) generate() *cli.Command {
@@ -35,6 +37,7 @@ func (a *app) generate() *cli.Command {
 			&cli.StringFlag{Name: "system"},
 			&cli.IntFlag{Name: "max-tokens"},
 			&cli.BoolFlag{Name: "demo"},
+			&cli.BoolFlag{Name: "no-color"},
 			&cli.BoolFlag{Name: "v"},
 		},
 		Action: a.runGenerate,
@@ -109,7 +112,7 @@ func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.C
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	w := a.waiter()
+	w := a.waiter(a.trail(ctx, by, req, c))
 	ctx = llm.WithObserver(ctx, w.observer())
 	var resp *llm.Response
 	var err error
@@ -121,14 +124,15 @@ func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.C
 	}
 	stop()
 	if err != nil {
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			w.finish(e.Skipped)
+		}
 		return a.failed(err, by, c)
 	}
 	for _, w := range resp.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s: %s\n", w.Field, w.Message)
 	}
-	if c.Bool("v") {
-		a.showTrail(resp, by.names)
-	}
+	w.finish(resp.Skipped)
 	switch {
 	case c.Bool("json"):
 		return a.printJSON(resp)
@@ -151,16 +155,26 @@ func (a *app) failed(err error, by *caller, c *cli.Command) error {
 			return err
 		}
 	}
-	return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"))}
+	return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"), a.paint(c, a.errTerminal))}
 }
 
-// showTrail draws how an answer came about.
-func (a *app) showTrail(resp *llm.Response, order []string) {
-	t := timeline{
-		attempts: resp.Attempts, skipped: resp.Skipped, order: order,
-		answered: fmt.Sprintf("answered, %d tokens", resp.Usage.Output),
+// trail is what -v draws of a call, as it goes: one bar stands for all the time that the call may take. Without -v it
+// is nil.
+func (a *app) trail(ctx context.Context, by *caller, req *llm.Request, c *cli.Command) *timeline {
+	if !c.Bool("v") {
+		return nil
 	}
-	_ = t.write(a.stderr) // who reads no errors is not asked
+	var plans policy.Plans
+	if by.conf != nil {
+		plans = by.conf.Plans
+	}
+	plan, _ := plans.For(req.Operation)
+	targets := cmp.Or(len(req.Route.Only), len(plan.Targets), len(by.names))
+	var left time.Duration
+	if end, ok := ctx.Deadline(); ok {
+		left = time.Until(end)
+	}
+	return &timeline{order: by.names, length: plan.Effective(targets, left).Total, paint: a.paint(c, a.errTerminal)}
 }
 
 // printStream prints text as it arrives and ends it with a line break. begins is called before the first of it.
@@ -197,12 +211,12 @@ func (a *app) printJSON(v any) error {
 }
 
 // callErrorText is the error of a call as a person reads it: what happened on one line, the trail, and what
-// to do. Only with verbose does it hold the provider's own words.
-func callErrorText(e *llm.Error, conf *config.Config, verbose bool) string {
+// to do. With verbose the trail was drawn as it came about, and the provider's own words are in it.
+func callErrorText(e *llm.Error, conf *config.Config, verbose bool, p paint) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimPrefix(e.Error(), "llm: ") + "\n")
-	if len(e.Attempts) > 0 {
-		t := timeline{attempts: e.Attempts, skipped: e.Skipped}
+	if len(e.Attempts) > 0 && !verbose {
+		t := timeline{attempts: e.Attempts, skipped: e.Skipped, paint: p}
 		_ = t.write(&b) // a Builder does not fail
 	}
 	if d := e.Detail(); verbose && d != "" {

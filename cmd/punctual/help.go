@@ -36,7 +36,7 @@ was not treated as the text says: it is a self-test, too.
 
 Flags:
   -json        one JSON object for each attempt and call instead of text
-  -no-color    accepted; this output has no colour
+  -no-color    no colour on a terminal, as with NO_COLOR
 
 Examples:
   punctual demo
@@ -61,7 +61,8 @@ Flags:
   -system TEXT   the system prompt
   -max-tokens N  the longest answer, in tokens
   -demo          ask a simulated cloud; needs no key
-  -v             show the trail, and on failure the provider's words
+  -no-color      no colour on a terminal, as with NO_COLOR
+  -v             show the trail as it goes, and on failure the provider's words
 
 Examples:
   punctual generate -demo "Hello"
@@ -79,6 +80,7 @@ Flags:
   -c FILE   the configuration (default: llm.yaml, or else the environment)
   -live     send one short call to each target, and say what it answers
   -json     one JSON object for each plan, target, warning and answer
+  -no-color no colour on a terminal, as with NO_COLOR
   -v        where each value comes from: file:line:column, variable, default
 
 Examples:

@@ -26,7 +26,7 @@ type asked struct {
 
 // askEach sends one short call to each target, all at once: each is asked alone, and once.
 func (a *app) askEach(ctx context.Context, client *opened, targets []string) []asked {
-	w := a.waiter()
+	w := a.waiter(nil)
 	ctx = llm.WithObserver(ctx, w.observer())
 	defer w.start()()
 	results := make([]asked, len(targets))
