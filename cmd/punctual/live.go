@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func (a *app) showLive(r *report, results []asked) error {
 	for i := range results {
 		b.WriteString(lines[i+1])
 		if e := results[i].err; e != nil {
-			for _, line := range next(e, r.conf) {
+			for _, line := range r.nextLive(e) {
 				b.WriteString(wrapped("  next: "+line, 8))
 			}
 		}
@@ -91,6 +92,22 @@ func (a *app) showLive(r *report, results []asked) error {
 		return err
 	}
 	return liveStatus(results)
+}
+
+// nextLive says what to do about the target of a row: with less around it than behind a call that asked several.
+func (r *report) nextLive(e *llm.Error) []string {
+	if e.Kind == llm.ErrNotFound && providerOf(r.conf, e.Target) == "azure" {
+		path := "targets." + e.Target
+		place := strings.Trim(line(r.conf, path+".deployment"), " ()")
+		return []string{fmt.Sprintf("create the deployment %s, or correct %s", r.models[e.Target].Model,
+			cmp.Or(place, setting(r.conf, path, "deployment")))}
+	}
+	for _, t := range r.targets {
+		if e.Kind == llm.ErrAuth && e.NotSent && t.name == e.Target && !t.needs.found {
+			return []string{t.needs.next}
+		}
+	}
+	return next(e, r.conf)
 }
 
 // liveStatus is what is most in need of somebody: what has to be mended, or else the first failure.
