@@ -240,13 +240,16 @@ func TestGenerateAnswers(t *testing.T) {
 		{[]string{"-stream", prompt}, "", "Hello there.\n"},
 		{[]string{"--stream", "-o", "generation", "-"}, prompt, "Hello there.\n"},
 		{[]string{"-system", "be short", "-max-tokens", "50"}, prompt, "Hello there.\n"},
-		{[]string{"-demo", "-deadline", "20s", prompt}, "", "Thank you for writing."},
 	}
 	for _, tt := range tests {
 		status, stdout, stderr := generate(t.Context(), conf, tt.stdin, tt.args...)
 		if status != 0 || !strings.HasPrefix(stdout, tt.want) || stderr != "" {
 			t.Errorf("%q: %d %q %q", tt.args, status, stdout, stderr)
 		}
+	}
+	status, stdout, stderr := command(t.Context(), nil, "", "generate", "-demo", "-deadline", "20s", prompt)
+	if status != 0 || !strings.HasPrefix(stdout, "Thank you for writing.") || stderr != "" {
+		t.Errorf("-demo: %d %q %q", status, stdout, stderr)
 	}
 	requests := server.Requests()
 	if len(requests) != 4 {
