@@ -54,7 +54,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		status, text = s.status, s.text
 		fmt.Fprint(a.stderr, s.before)
 	} else if e, ok := errors.AsType[*llm.Error](err); ok {
-		status, text = exitStatusOf(e), callErrorText(e, nil, false)
+		status, text = exitStatusOf(e), callErrorText(e, nil, false, false)
 	}
 	if text != "" {
 		fmt.Fprintln(a.stderr, "punctual: "+strings.TrimRight(text, "\n"))

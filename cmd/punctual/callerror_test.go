@@ -132,7 +132,7 @@ func TestNoSuchHost(t *testing.T) {
 	if got := exitStatusOf(e); got != exitMend {
 		t.Errorf("exit status %d", got)
 	}
-	text := callErrorText(e, nil, false)
+	text := callErrorText(e, nil, false, false)
 	for _, want := range []string{"connection (no such host nowhere.invalid)", "next: there is no such host: check "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s lacks %q", text, want)
@@ -284,16 +284,16 @@ func TestTwoFailuresAreBothTold(t *testing.T) {
 			llm.Attempt{Target: "vertex-flash", Took: 410 * ms, Kind: llm.ErrRateLimited, Status: 429},
 		),
 	}
-	golden(t, "two-failures.txt", callErrorText(e, conf, false))
+	golden(t, "two-failures.txt", callErrorText(e, conf, false, false))
 }
 
 func TestVerboseShowsTheProvidersWords(t *testing.T) {
 	t.Parallel()
 	e := &llm.Error{Kind: llm.ErrInvalid, Code: "bad_thing", Message: "your prompt was odd"}
-	if text := callErrorText(e, nil, true); !strings.Contains(text, "bad_thing: your prompt was odd") {
+	if text := callErrorText(e, nil, true, false); !strings.Contains(text, "bad_thing: your prompt was odd") {
 		t.Errorf("-v: %s", text)
 	}
-	if text := callErrorText(e, nil, false); strings.Contains(text, "odd") {
+	if text := callErrorText(e, nil, false, false); strings.Contains(text, "odd") {
 		t.Errorf("without -v: %s", text)
 	}
 }

@@ -22,6 +22,7 @@ func (a *app) check() *cli.Command {
 			&cli.StringFlag{Name: "c"},
 			&cli.BoolFlag{Name: "live"},
 			&cli.BoolFlag{Name: "json"},
+			&cli.BoolFlag{Name: "no-color"},
 			&cli.BoolFlag{Name: "v"},
 		},
 		Action: a.runCheck,
@@ -45,11 +46,14 @@ func (a *app) runCheck(ctx context.Context, c *cli.Command) error {
 	if c.Bool("json") {
 		return a.checkJSON(ctx, c, r, client)
 	}
-	if _, err := io.WriteString(a.stdout, r.text(c.Bool("v"))); err != nil {
+	if _, err := io.WriteString(a.stdout, r.text(c.Bool("v"), a.paint(c, a.terminal))); err != nil {
 		return err
 	}
 	if !c.Bool("live") {
 		_, err := io.WriteString(a.stdout, r.verdict()+" Nothing was sent; -live sends one short call to each target.\n")
+		return err
+	}
+	if _, err := io.WriteString(a.stdout, r.verdict()+"\n"); err != nil {
 		return err
 	}
 	return a.showLive(r, a.askEach(ctx, client, r.names))
@@ -70,7 +74,7 @@ func executionTime(ctx context.Context) (time.Duration, error) {
 }
 
 // text is the report for a person.
-func (r *report) text(verbose bool) string {
+func (r *report) text(verbose bool, p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s", r.source(), count(len(r.names), "target"), count(len(r.plans), "plan"))
 	if n := len(r.conf.Overrides); n > 0 {
@@ -90,7 +94,7 @@ func (r *report) text(verbose bool) string {
 		b.WriteByte('\n')
 	}
 	for _, w := range r.warnings {
-		b.WriteString(wrapped("warning: "+w.text, 2))
+		b.WriteString(p.word(colourNote, "warning:") + strings.TrimPrefix(wrapped("warning: "+w.text, 2), "warning:"))
 		if w.next != "" {
 			b.WriteString(wrapped("  next: "+w.next, 8))
 		}
@@ -101,34 +105,39 @@ func (r *report) text(verbose bool) string {
 func (r *report) writePlans(b *strings.Builder) {
 	rows := [][]string{{"plan", "limit", "call", "tries", "hang", "targets, in order"}}
 	short := false
-	for _, p := range r.plans {
-		limit, call, hang := limitWord(p.plan.Limits.Attempt), limitWord(p.effective.Total), "-"
-		if p.effective.HangCost > 0 {
-			hang = limitWord(p.effective.HangCost)
+	mark := func(word string, shortened bool) string {
+		if !shortened {
+			return word
 		}
+		short = true
+		return word + "<"
+	}
+	for _, p := range r.plans {
+		limit, hang := limitWord(p.plan.Limits.Attempt), "-"
 		if p.replaced != nil {
 			limit += "*"
 		}
-		if p.shortened {
-			call, short = call+"<", true
+		if p.effective.HangCost > 0 {
+			hang = mark(limitWord(p.effective.HangCost), p.hangShortened)
 		}
+		call := mark(callWord(p.effective.Total), p.shortened)
 		rows = append(rows, []string{p.name, limit, call, fmt.Sprint(p.effective.Tries), hang, strings.Join(p.targets, " ")})
 	}
 	writeTable(b, rows, "lrrrrl")
 	b.WriteString("  limit: of one attempt.  call: the longest a call can take.  tries: at most.\n")
 	b.WriteString("  hang: what a hung first target costs before the next one is asked.\n")
-	if short {
-		b.WriteString("  <: shortened to what an execution leaves for calls\n")
+	for _, p := range r.plans {
+		if l := p.plan.Limits; l.FirstContent > 0 || l.Idle > 0 {
+			fmt.Fprintf(b, "  streams of %s: %s\n", p.name, streamWords(l))
+		}
 	}
 	for _, p := range r.plans {
 		if o := p.replaced; o != nil {
 			b.WriteString(wrapped(fmt.Sprintf("  * %s=%s replaces %s", o.Variable, o.Value, oldWord(o)), 4))
 		}
 	}
-	for _, p := range r.plans {
-		if l := p.plan.Limits; l.FirstContent > 0 || l.Idle > 0 {
-			fmt.Fprintf(b, "  streams of %s: %s\n", p.name, streamWords(l))
-		}
+	if short {
+		b.WriteString("  <: shortened to what an execution leaves for calls\n")
 	}
 }
 
@@ -217,11 +226,19 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// callWord is how long a call can take: "45s", "1m00s".
+func callWord(d time.Duration) string {
+	if d < time.Minute {
+		return limitWord(d)
+	}
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+}
+
 // limitWord is a limit as a file has it: "45s", "67.5s", "3m00s".
 func limitWord(d time.Duration) string {
 	if d < 100*time.Second {
 		return strconv.FormatFloat(d.Round(10*time.Millisecond).Seconds(), 'f', -1, 64) + "s"
 	}
-	d = d.Round(time.Second)
-	return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	return callWord(d)
 }

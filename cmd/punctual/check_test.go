@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 	simazure "github.com/punctual-llm/punctual/llmtest/cloud/azure"
+	simbedrock "github.com/punctual-llm/punctual/llmtest/cloud/bedrock"
 )
 
 // fourTargets is a configuration of all three clouds.
@@ -213,7 +214,7 @@ func TestCheckLive(t *testing.T) {
 	flat := strings.Join(strings.Fields(stdout), " ")
 	for _, want := range []string{
 		"target outcome took model that answered", "good answered", "gpt-4o-2024-11-20", "gone not_found (404)",
-		"next: gone has no such model, deployment or path: check deployment", "locked auth (401)",
+		"next: create the deployment gpt-5, or correct ", "llm.yaml:3", "locked auth (401)",
 		"next: locked refused its credential: check api_key", "1 of 3 targets answered.",
 	} {
 		if !strings.Contains(flat, want) {
@@ -258,11 +259,35 @@ func TestNextLive(t *testing.T) {
 		llm.BoundAttempt: "slow was silent for the 30s that -live waits", llm.BoundTotal: "slow was silent for the 30s that -live waits",
 		"": "the provider gave up by itself",
 	} {
-		got := nextLive(&llm.Error{Kind: llm.ErrTimeout, Bound: bound, Target: "slow"}, conf)
+		got := (&report{conf: conf}).nextLive(&llm.Error{Kind: llm.ErrTimeout, Bound: bound, Target: "slow"})
 		if !strings.HasPrefix(strings.Join(got, " "), want) {
 			t.Errorf("%q: %q", bound, got)
 		}
 	}
+}
+
+// TestCheckLiveOutput holds what check -live prints of three clouds, at 80 columns.
+func TestCheckLiveOutput(t *testing.T) {
+	azure := simazure.StartOptions(&simazure.Options{
+		Script: turns(llmtest.Text("ok")), Key: secret, Deployments: map[string]string{"gpt-4o": "gpt-4o-2024-11-20"},
+	})
+	t.Cleanup(azure.Close)
+	bedrock := simbedrock.StartOptions(&simbedrock.Options{Script: turns(llmtest.Text("ok"))})
+	t.Cleanup(bedrock.Close)
+	here(t, strings.NewReplacer("https://x.openai.azure.com", azure.URL, "anthropic.claude-sonnet-4-5", simulatedClaude).Replace(fourTargets))
+	t.Setenv(envAzureKey, secret)
+	env := map[string]string{"AWS_ACCESS_KEY_ID": "AKIASIMULATED", "AWS_SECRET_ACCESS_KEY": secret, "GOOGLE_APPLICATION_CREDENTIALS": "none.json"}
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+	t.Setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", bedrock.URL)
+	status, stdout, stderr := command(t.Context(), env, "", "check", "-live")
+	if status != exitMend || stderr != "" {
+		t.Errorf("%d %s", status, stderr)
+	}
+	golden(t, "check-live.txt", measured.ReplaceAllString(stdout, "N.NN s"))
+	checkColumns(t, stdout)
+	checkClean(t, stdout)
 }
 
 // TestLiveStatus: what somebody has to mend goes before what will pass, wherever it stands.

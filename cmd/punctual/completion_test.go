@@ -28,7 +28,7 @@ targets:
 		"generate -c " + conf + " -only ":   "azure azure-mini vertex",
 		"generate -c " + conf + " -only v,": "v,azure v,azure-mini v,vertex",
 		"generate -c " + conf + " -only vertex,azure-": "vertex,azure-mini",
-		"check -":        "-c -live -json -v -h",
+		"check -":        "-c -live -json -no-color -v -h",
 		"help e":         "exit",
 		"completion ":    "bash zsh fish",
 		"generate -c x":  "",

@@ -33,7 +33,7 @@ func (a *app) demo() *cli.Command {
 			if c.Args().Len() > 0 {
 				return usagef("demo takes no arguments, but there is %q\nnext: punctual demo -h", c.Args().First())
 			}
-			d := &demonstration{app: a, json: c.Bool("json")}
+			d := &demonstration{app: a, json: c.Bool("json"), paint: a.paint(c, a.terminal)}
 			return d.run(ctx)
 		},
 	}
@@ -41,8 +41,9 @@ func (a *app) demo() *cli.Command {
 
 // demonstration is one run of the demo.
 type demonstration struct {
-	app  *app
-	json bool
+	app   *app
+	json  bool
+	paint paint
 
 	start           time.Time
 	calls, answered int
@@ -305,7 +306,7 @@ func (d *demonstration) show(n int, c demoCall, at *side, o *outcomeOf, faults [
 		answered = fmt.Sprintf("answered, %d tokens", o.resp.Usage.Output)
 	}
 	t := timeline{
-		attempts: o.trail, skipped: o.skipped, order: at.names(), answered: answered,
+		attempts: o.trail, skipped: o.skipped, order: at.names(), answered: answered, paint: d.paint,
 		under: func(i int) string { return "server: " + serverWords(o.logs[i]) },
 	}
 	if err := t.write(d.app.stdout); err != nil {
@@ -328,7 +329,7 @@ func (d *demonstration) interrupted(n int, at *side, o *outcomeOf) error {
 	case d.json:
 		err = d.showAttempts(n, o)
 	default:
-		t := timeline{attempts: o.trail, skipped: o.skipped, order: at.names()}
+		t := timeline{attempts: o.trail, skipped: o.skipped, order: at.names(), paint: d.paint}
 		err = t.write(d.app.stdout)
 	}
 	if err != nil {

@@ -30,7 +30,9 @@ const exitHelp = `Exit statuses of every command:
     6  another passing fault: the same call may succeed later
   130  interrupted
 
-A script that retries does so on 5 and 6 only.
+A script that retries does so on 5 and 6 only. Of several calls (generate
+-lines, check -live) it is 4 if one needs that, or else that of the first which
+failed.
 `
 
 // exitStatusOf is exitStatus, but a wrong host or a certificate is somebody's to mend, and will not come right by itself.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/punctual-llm/punctual/config"
 	"github.com/punctual-llm/punctual/fallback"
 	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/policy"
 )
 
 func (a *app) generate() *cli.Command {
@@ -27,6 +29,7 @@ func (a *app) generate() *cli.Command {
 			&cli.StringFlag{Name: "only"},
 			&cli.BoolFlag{Name: "stream"},
 			&cli.BoolFlag{Name: "json"},
+			&cli.BoolFlag{Name: "lines"},
 			&cli.StringFlag{Name: "schema"},
 			&cli.StringSliceFlag{Name: "file"},
 			&cli.StringFlag{Name: "session"},
@@ -34,6 +37,7 @@ func (a *app) generate() *cli.Command {
 			&cli.StringFlag{Name: "system"},
 			&cli.IntFlag{Name: "max-tokens"},
 			&cli.BoolFlag{Name: "demo"},
+			&cli.BoolFlag{Name: "no-color"},
 			&cli.BoolFlag{Name: "v"},
 		},
 		Action: a.runGenerate,
@@ -43,7 +47,8 @@ func (a *app) generate() *cli.Command {
 // caller is a client with the configuration that it was made from.
 type caller struct {
 	client *llm.Client
-	conf   *config.Config // nil: the simulated cloud
+	opened *opened        // what is behind it; nil: the simulated cloud
+	conf   *config.Config // likewise
 	names  []string       // of its targets
 	close  func()
 }
@@ -58,11 +63,14 @@ func (a *app) runGenerate(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if d := c.Duration("deadline"); d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
+	if c.Bool("lines") {
+		return a.answerLines(ctx, by, req, c)
 	}
+	prompt, err := a.prompt(ctx, c.Args().First())
+	if err != nil {
+		return err
+	}
+	req.Messages[0].Parts = append(req.Messages[0].Parts, llm.Text{Text: prompt})
 	return a.answer(ctx, by, req, c)
 }
 
@@ -73,10 +81,8 @@ func (a *app) caller(ctx context.Context, c *cli.Command) (*caller, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range conf.Warnings {
-			fmt.Fprintln(a.stderr, "warning: "+warningWord(&conf.Warnings[i]))
-		}
-		return &caller{client.Client, conf, targetNames(conf), func() { _ = client.Close() }}, nil // the program ends anyway
+		a.warnOf(conf)
+		return &caller{client.Client, client, conf, targetNames(conf), func() { _ = client.Close() }}, nil // the program ends anyway
 	}
 	cloud := simulatedAzure("demo", time.Now(), demoAnswer(llm.Generation))
 	t, err := cloud.open()
@@ -89,12 +95,24 @@ func (a *app) caller(ctx context.Context, c *cli.Command) (*caller, error) {
 		cloud.server.Close()
 		return nil, err
 	}
-	return &caller{client, nil, []string{t.Name}, func() { _ = t.Close(); cloud.server.Close() }}, nil
+	return &caller{client, nil, nil, []string{t.Name}, func() { _ = t.Close(); cloud.server.Close() }}, nil
+}
+
+// warnOf tells of what looks wrong in a configuration.
+func (a *app) warnOf(conf *config.Config) {
+	for i := range conf.Warnings {
+		fmt.Fprintln(a.stderr, "warning: "+warningWord(&conf.Warnings[i]))
+	}
 }
 
 // answer runs the call and prints what comes of it. On a terminal it tells of the wait.
 func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.Command) error {
-	w := a.waiter()
+	if d := c.Duration("deadline"); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	w := a.waiter(a.trail(ctx, by, req, c))
 	ctx = llm.WithObserver(ctx, w.observer())
 	var resp *llm.Response
 	var err error
@@ -105,23 +123,16 @@ func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.C
 		resp, err = by.client.Generate(ctx, req)
 	}
 	stop()
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		if c.Bool("json") {
-			if err := a.printJSON(map[string]*llm.Error{"error": e}); err != nil {
-				return err
-			}
-		}
-		return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"))}
-	}
 	if err != nil {
-		return err
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			w.finish(e.Skipped)
+		}
+		return a.failed(err, by, c)
 	}
 	for _, w := range resp.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s: %s\n", w.Field, w.Message)
 	}
-	if c.Bool("v") {
-		a.showTrail(resp, by.names)
-	}
+	w.finish(resp.Skipped)
 	switch {
 	case c.Bool("json"):
 		return a.printJSON(resp)
@@ -133,13 +144,37 @@ func (a *app) answer(ctx context.Context, by *caller, req *llm.Request, c *cli.C
 	}
 }
 
-// showTrail draws how an answer came about.
-func (a *app) showTrail(resp *llm.Response, order []string) {
-	t := timeline{
-		attempts: resp.Attempts, skipped: resp.Skipped, order: order,
-		answered: fmt.Sprintf("answered, %d tokens", resp.Usage.Output),
+// failed is the error of a call as a command ends with it. With -json it is printed, too.
+func (a *app) failed(err error, by *caller, c *cli.Command) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
 	}
-	_ = t.write(a.stderr) // who reads no errors is not asked
+	if c.Bool("json") {
+		if err := a.printJSON(map[string]*llm.Error{"error": e}); err != nil {
+			return err
+		}
+	}
+	return &statusError{status: exitStatusOf(e), text: callErrorText(e, by.conf, c.Bool("v"), a.paint(c, a.errTerminal))}
+}
+
+// trail is what -v draws of a call, as it goes: one bar stands for all the time that the call may take. Without -v it
+// is nil.
+func (a *app) trail(ctx context.Context, by *caller, req *llm.Request, c *cli.Command) *timeline {
+	if !c.Bool("v") {
+		return nil
+	}
+	var plans policy.Plans
+	if by.conf != nil {
+		plans = by.conf.Plans
+	}
+	plan, _ := plans.For(req.Operation)
+	targets := cmp.Or(len(req.Route.Only), len(plan.Targets), len(by.names))
+	var left time.Duration
+	if end, ok := ctx.Deadline(); ok {
+		left = time.Until(end)
+	}
+	return &timeline{order: by.names, length: plan.Effective(targets, left).Total, paint: a.paint(c, a.errTerminal)}
 }
 
 // printStream prints text as it arrives and ends it with a line break. begins is called before the first of it.
@@ -176,12 +211,12 @@ func (a *app) printJSON(v any) error {
 }
 
 // callErrorText is the error of a call as a person reads it: what happened on one line, the trail, and what
-// to do. Only with verbose does it hold the provider's own words.
-func callErrorText(e *llm.Error, conf *config.Config, verbose bool) string {
+// to do. With verbose the trail was drawn as it came about, and the provider's own words are in it.
+func callErrorText(e *llm.Error, conf *config.Config, verbose bool, p paint) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimPrefix(e.Error(), "llm: ") + "\n")
-	if len(e.Attempts) > 0 {
-		t := timeline{attempts: e.Attempts, skipped: e.Skipped}
+	if len(e.Attempts) > 0 && !verbose {
+		t := timeline{attempts: e.Attempts, skipped: e.Skipped, paint: p}
 		_ = t.write(&b) // a Builder does not fail
 	}
 	if d := e.Detail(); verbose && d != "" {

@@ -36,7 +36,7 @@ was not treated as the text says: it is a self-test, too.
 
 Flags:
   -json        one JSON object for each attempt and call instead of text
-  -no-color    accepted; this output has no colour
+  -no-color    no colour on a terminal, as with NO_COLOR
 
 Examples:
   punctual demo
@@ -45,15 +45,15 @@ Examples:
 
 const generateHelp = `punctual generate: one call to a model
 
-PROMPT is the text to send; "-" or nothing reads it from standard input. The
-targets are those of llm.yaml or, without one, of the environment: see init.
+It sends PROMPT, or standard input, to targets of llm.yaml or the environment.
 
 Flags:
   -c FILE        the configuration (default: llm.yaml, if it is there)
   -o NAME        operation: triage, orchestration, generation, or the file's
   -only A,B      ask these targets alone, in this order
   -stream        print the answer as it arrives, as a terminal does anyway
-  -json          print the whole answer as one JSON object
+  -json          print the whole answer as one JSON object, an error too
+  -lines         answer every line of standard input; rereads a changed llm.yaml
   -schema FILE   the answer is JSON that keeps this schema
   -file FILE     send a file too: text, picture, PDF, sound; may be repeated
   -session ID    calls of one session stay with one target of a pool
@@ -61,7 +61,8 @@ Flags:
   -system TEXT   the system prompt
   -max-tokens N  the longest answer, in tokens
   -demo          ask a simulated cloud; needs no key
-  -v             show the trail, and on failure the provider's words
+  -no-color      no colour on a terminal, as with NO_COLOR
+  -v             show the trail as it goes, and on failure the provider's words
 
 Examples:
   punctual generate -demo "Hello"
@@ -79,6 +80,7 @@ Flags:
   -c FILE   the configuration (default: llm.yaml, or else the environment)
   -live     send one short call to each target, and say what it answers
   -json     one JSON object for each plan, target, warning and answer
+  -no-color no colour on a terminal, as with NO_COLOR
   -v        where each value comes from: file:line:column, variable, default
 
 Examples:

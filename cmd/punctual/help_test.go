@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -57,30 +58,76 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestOutputIsPlain: with and without a terminal, with and without NO_COLOR, no output has an escape code.
+// TestOutputIsPlain: with and without a terminal output is the same text; colour is in it on a terminal only, and where
+// nobody is against it.
 func TestOutputIsPlain(t *testing.T) {
 	t.Parallel()
 	_, conf := account(t, &simazure.Options{Key: "another"}) // a failure that is not tried again
-	for _, args := range [][]string{{"help"}, {"version"}, {"generate", "-c", conf, "x"}, {"generate", "-demo", "x"}, {"check", "-c", conf}, {"init"}, {"completion", "zsh"}, {"frob"}, {"sim", "-fault", "x"}} {
-		var before string
-		for _, noColor := range []string{"", "1"} {
-			for _, terminal := range []bool{false, true} {
-				var out bytes.Buffer
-				a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, terminal: terminal, getenv: func(name string) string {
-					if name == "NO_COLOR" {
-						return noColor
-					}
-					return ""
-				}}
-				a.run(t.Context(), args)
-				text := measured.ReplaceAllString(out.String(), "N s")
-				if strings.Contains(text, "\x1b") || before != "" && text != before {
-					t.Errorf("%q, terminal %t, NO_COLOR=%s: %q, before: %q", args, terminal, noColor, text, before)
-				}
-				before = text
+	warns := file(t, "targets: [{name: a, provider: openai, model: o3-mini}]\nplans: {default: {first_content: 1s}}\n")
+	coloured := runtime.GOOS != "windows"
+	for _, tt := range []struct {
+		args   []string
+		colour string // what is in it on a terminal
+	}{
+		{[]string{"help"}, ""},
+		{[]string{"version"}, ""},
+		{[]string{"generate", "-c", conf, "x"}, "\x1b[31mauth (401)\x1b[0m\n"},
+		{[]string{"generate", "-c", conf, "-v", "x"}, "\x1b[31mauth (401)\x1b[0m\n"},
+		{[]string{"generate", "-demo", "x"}, ""},
+		{[]string{"generate", "-demo", "-v", "-json", "x"}, "\x1b[32manswered, 331 tokens\x1b[0m\n"},
+		{[]string{"check", "-c", warns}, "\x1b[33mwarning:\x1b[0m plan default"},
+		{[]string{"init"}, ""},
+		{[]string{"completion", "zsh"}, ""},
+		{[]string{"frob"}, ""},
+		{[]string{"sim", "-fault", "x"}, ""},
+	} {
+		plain := coloursOf(t, tt.args, false, "")
+		if strings.Contains(plain, "\x1b") {
+			t.Errorf("%q: not plain: %q", tt.args, plain)
+		}
+		if got := coloursOf(t, tt.args, true, "1"); got != plain {
+			t.Errorf("%q with NO_COLOR: %q, before: %q", tt.args, got, plain)
+		}
+		onTerminal := coloursOf(t, tt.args, true, "")
+		if got := escapes.ReplaceAllString(onTerminal, ""); got != plain {
+			t.Errorf("%q on a terminal: %q, before: %q", tt.args, got, plain)
+		}
+		if strings.Contains(onTerminal, "\x1b") != (coloured && tt.colour != "") || coloured && !strings.Contains(onTerminal, tt.colour) {
+			t.Errorf("%q lacks %q: %q", tt.args, tt.colour, onTerminal)
+		}
+		if tt.colour != "" {
+			without := append([]string{tt.args[0], "-no-color"}, tt.args[1:]...)
+			if got := coloursOf(t, without, true, ""); got != plain {
+				t.Errorf("%q: %q, before: %q", without, got, plain)
 			}
 		}
 	}
+}
+
+// escapes are the codes of colours, overwritten a line that is written over, with what takes it away.
+var (
+	escapes     = regexp.MustCompile(`\x1b\[\d+m`)
+	overwritten = regexp.MustCompile(`\r[^\n]*\r`)
+)
+
+// coloursOf is what a command prints, times and the objects of -json left out.
+func coloursOf(t *testing.T, args []string, terminal bool, noColor string) string {
+	t.Helper()
+	var out bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, terminal: terminal, errTerminal: terminal, getenv: func(name string) string {
+		if name == "NO_COLOR" {
+			return noColor
+		}
+		return ""
+	}}
+	a.run(t.Context(), args)
+	var text strings.Builder
+	for line := range strings.Lines(normalised(overwritten.ReplaceAllString(out.String(), ""))) {
+		if !strings.HasPrefix(line, "{") {
+			text.WriteString(line)
+		}
+	}
+	return text.String()
 }
 
 func TestHelpNamesEveryFlag(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/punctual-llm/punctual/config"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -27,7 +27,7 @@ type asked struct {
 
 // askEach sends one short call to each target, all at once: each is asked alone, and once.
 func (a *app) askEach(ctx context.Context, client *opened, targets []string) []asked {
-	w := a.waiter()
+	w := a.waiter(nil)
 	ctx = llm.WithObserver(ctx, w.observer())
 	defer w.start()()
 	results := make([]asked, len(targets))
@@ -82,7 +82,7 @@ func (a *app) showLive(r *report, results []asked) error {
 	for i := range results {
 		b.WriteString(lines[i+1])
 		if e := results[i].err; e != nil {
-			for _, line := range nextLive(e, r.conf) {
+			for _, line := range r.nextLive(e) {
 				b.WriteString(wrapped("  next: "+line, 8))
 			}
 		}
@@ -94,29 +94,35 @@ func (a *app) showLive(r *report, results []asked) error {
 	return liveStatus(results)
 }
 
-// nextLive is next, but for the limits of -live itself, which no setting lengthens.
-func nextLive(e *llm.Error, conf *config.Config) []string {
+// nextLive says what to do about the target of a row: with less around it than behind a call that asked several, and
+// without the limits of -live itself, which no setting lengthens.
+func (r *report) nextLive(e *llm.Error) []string {
 	if e.Kind == llm.ErrTimeout && e.Bound != "" {
 		return []string{fmt.Sprintf("%s was silent for the %s that -live waits: try generate -only %[1]s -v", e.Target, liveLimit)}
 	}
-	return next(e, conf)
+	if e.Kind == llm.ErrNotFound && providerOf(r.conf, e.Target) == "azure" {
+		path := "targets." + e.Target
+		place := strings.Trim(line(r.conf, path+".deployment"), " ()")
+		return []string{fmt.Sprintf("create the deployment %s, or correct %s", r.models[e.Target].Model,
+			cmp.Or(place, setting(r.conf, path, "deployment")))}
+	}
+	for _, t := range r.targets {
+		if e.Kind == llm.ErrAuth && e.NotSent && t.name == e.Target && !t.needs.found {
+			return []string{t.needs.next}
+		}
+	}
+	return next(e, r.conf)
 }
 
 // liveStatus is what is most in need of somebody: what has to be mended, or else the first failure.
 func liveStatus(results []asked) error {
 	status := exitDone
 	for i := range results {
-		if results[i].err == nil {
-			continue
-		}
-		if s := exitStatusOf(results[i].err); status == exitDone || s == exitMend {
-			status = s
+		if results[i].err != nil {
+			status = graver(status, exitStatusOf(results[i].err))
 		}
 	}
-	if status == exitDone {
-		return nil
-	}
-	return &statusError{status: status}
+	return statusOrNil(status)
 }
 
 // The JSON of check: a line for each plan, target, warning, and with -live answer.

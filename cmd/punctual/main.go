@@ -23,5 +23,9 @@ func main() {
 // isTerminal reports whether f is a terminal, on which a running row may be drawn again and again.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device of the same kind
+	return err != nil || !os.SameFile(info, null)
 }

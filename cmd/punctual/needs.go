@@ -95,7 +95,7 @@ func (a *app) googleNeeds() needs {
 	case file != "":
 		return needs{
 			what: n.what, problem: "GOOGLE_APPLICATION_CREDENTIALS names a file that is not there.",
-			next: "correct it, or unset it and run gcloud auth application-default login",
+			next: "correct GOOGLE_APPLICATION_CREDENTIALS, or unset it and run gcloud auth application-default login",
 		}
 	case isFile(a.gcloudFile()):
 		n.where = "gcloud"

@@ -41,6 +41,9 @@ type opened struct {
 	chain *fallback.Chain
 }
 
+// use lets calls run on a chain that has taken over from the one before.
+func (o *opened) use(chain *fallback.Chain) { o.Client, o.chain = llm.NewClient(chain, nil), chain }
+
 // Close closes the targets. Calls have ended before, or are left behind: the program ends anyway.
 func (o *opened) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -60,7 +63,9 @@ func (a *app) open(ctx context.Context, given string) (*opened, *config.Config, 
 	if err != nil {
 		return nil, nil, configError(path, err)
 	}
-	return &opened{llm.NewClient(chain, nil), chain}, conf, nil
+	o := &opened{}
+	o.use(chain)
+	return o, conf, nil
 }
 
 // unlessInterrupted is what f returns. When ctx ends first, f is left behind: reading a pipe or a terminal cannot be

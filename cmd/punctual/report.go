@@ -26,12 +26,13 @@ type report struct {
 }
 
 type planRow struct {
-	name      string
-	plan      policy.Plan
-	targets   []string
-	effective policy.Effective
-	shortened bool             // by the execution's time
-	replaced  *config.Override // of the limit, by a variable
+	name          string
+	plan          policy.Plan
+	targets       []string
+	effective     policy.Effective
+	shortened     bool // by the execution's time, and so is:
+	hangShortened bool
+	replaced      *config.Override // of the limit, by a variable
 }
 
 type targetRow struct {
@@ -75,7 +76,9 @@ func (r *report) planRow(name string) planRow {
 		p.targets = r.names
 	}
 	p.effective = plan.Effective(len(p.targets), r.left)
-	p.shortened = r.left > 0 && plan.Effective(len(p.targets), 0).Total > r.left
+	whole := plan.Effective(len(p.targets), 0)
+	p.shortened = p.effective.Total < whole.Total
+	p.hangShortened = p.effective.HangCost < whole.HangCost
 	for i := range r.conf.Overrides {
 		if o := &r.conf.Overrides[i]; o.Path == "plans."+name+".attempt" {
 			p.replaced = o
@@ -169,7 +172,7 @@ func (r *report) writeRules(b *strings.Builder) {
 	}
 	threshold := cmp.Or(r.conf.Breaker.Threshold, 3)
 	fmt.Fprintf(b, "breaker  opens after %v failures or %v timeouts, for %s; then one probe\n", threshold, 2*threshold,
-		limitWord(cmp.Or(r.conf.Breaker.OpenFor, 300*time.Second)))
+		strings.TrimSuffix(limitWord(cmp.Or(r.conf.Breaker.OpenFor, 300*time.Second)), "00s"))
 	if r.left > 0 {
 		fmt.Fprintf(b, "deadline %s for calls (LLM_EXECUTION_TIME_LIMIT_SECONDS less 10s)\n"+
 			"         in a program that begins with deadline.FromEnv\n", limitWord(r.left))

@@ -24,7 +24,7 @@ const (
 	maxFile   = 48 << 20 // what every adapter carries once it is base64
 )
 
-// request builds the request of the command line over the operations and targets that there are.
+// request builds the request of the command line, without the prompt, over the operations and targets that there are.
 func (a *app) request(ctx context.Context, c *cli.Command, operations, targets []string) (*llm.Request, error) {
 	req := &llm.Request{System: c.String("system"), MaxTokens: c.Int("max-tokens"), Session: c.String("session")}
 	var err error
@@ -39,6 +39,8 @@ func (a *app) request(ctx context.Context, c *cli.Command, operations, targets [
 		return nil, usagef("-system or -session is no UTF-8 text\nnext: convert it first, for example with iconv")
 	case c.Bool("json") && c.Bool("stream"):
 		return nil, usagef("-json prints one whole object: leave -stream out")
+	case c.Bool("lines") && c.Args().Len() > 0 && c.Args().First() != "-":
+		return nil, usagef("-lines reads every prompt from standard input: leave the one behind the flags out")
 	case c.Args().Len() > 1:
 		return nil, usagef("there are %d prompts; put one prompt in quotes, flags in front of it", c.Args().Len())
 	}
@@ -55,11 +57,7 @@ func (a *app) request(ctx context.Context, c *cli.Command, operations, targets [
 	if err != nil {
 		return nil, err
 	}
-	prompt, err := a.prompt(ctx, c.Args().First())
-	if err != nil {
-		return nil, err
-	}
-	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: append(parts, llm.Text{Text: prompt})}}
+	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: parts}}
 	return req, nil
 }
 
@@ -197,17 +195,33 @@ func (a *app) prompt(ctx context.Context, arg string) (string, error) {
 		case interrupted:
 			return "", s
 		case err != nil:
-			return "", fmt.Errorf("reading the prompt from standard input: %w", err)
+			return "", readingError(err)
 		case len(data) > maxPrompt:
 			return "", usagef("the prompt on standard input is longer than %d MB", maxPrompt>>20)
 		}
 		arg = string(data)
 	}
-	switch {
-	case strings.TrimSpace(arg) == "":
-		return "", usagef("the prompt is empty\nnext: punctual generate \"…\", or give it on standard input")
-	case !utf8.ValidString(arg):
-		return "", usagef("the prompt is no UTF-8 text\nnext: convert it first, for example with iconv")
+	if problem, next := promptProblem(arg); problem != "" {
+		return "", usagef("the prompt %s\nnext: %s", problem, next)
 	}
 	return arg, nil
+}
+
+func readingError(err error) error {
+	return fmt.Errorf("reading the prompt from standard input: %w", err)
+}
+
+// promptEmpty is the problem of a prompt without a word.
+const promptEmpty = "is empty"
+
+// promptProblem is what is wrong with a prompt and what to do about it, "" if it can be sent.
+func promptProblem(text string) (problem, next string) {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return promptEmpty, `punctual generate "…", or give it on standard input`
+	case !utf8.ValidString(text):
+		return "is no UTF-8 text", "convert it first, for example with iconv"
+	default:
+		return "", ""
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,9 +18,11 @@ type timeline struct {
 	skipped  []llm.Skip
 	order    []string           // of the targets: a skipped one stands before those behind it; nil: at the end
 	answered string             // the outcome of the attempt that answered; "": "answered"
+	begin    time.Time          // where the bar begins; zero: with the first attempt
 	length   time.Duration      // what the whole bar stands for; 0: from the first attempt to the end of the last
 	width    int                // columns of a row; 0 is 80
 	under    func(i int) string // a line below the i-th attempt; nil: none
+	paint    paint              // of outcomes
 }
 
 const (
@@ -61,7 +64,7 @@ func (t *timeline) write(w io.Writer) error {
 	cells = min(cells, width*3/8)
 	var b strings.Builder
 	for _, r := range rows {
-		b.WriteString("  " + pad(r.name, name) + " |" + t.bar(r.attempt, cells) + "| " + padLeft(r.took, took) + "  " + r.outcome + "\n")
+		b.WriteString(t.line(&r, name, cells, took) + "\n")
 		if t.under != nil && r.attempt != nil {
 			if line := t.under(r.index); line != "" {
 				b.WriteString("      " + line + "\n") // not below the bar: it would not fit
@@ -72,11 +75,53 @@ func (t *timeline) write(w io.Writer) error {
 	return err
 }
 
-func (t *timeline) rows() []row {
+// line draws a row whose name, bar and time have those widths.
+func (t *timeline) line(r *row, name, cells, took int) string {
+	line := "  " + pad(r.name, name) + " |" + t.bar(r.attempt, cells) + "| " + padLeft(r.took, took)
+	switch {
+	case r.outcome == "":
+		return line
+	case r.skip != nil:
+		return line + "  " + t.paint.word(colourNote, r.outcome)
+	case r.attempt.Kind == "":
+		return line + "  " + t.paint.word(colourGood, r.outcome)
+	default:
+		return line + "  " + t.paint.word(colourBad, r.outcome)
+	}
+}
+
+// oneRow draws a row before those behind it are known: their names are those of order, and no outcome is wider than
+// widestOutcome. The bar stands for length.
+func (t *timeline) oneRow(r row) string {
+	name := 0
+	for _, target := range t.order {
+		name = max(name, utf8.RuneCountInString(shorten(target, maxName)))
+	}
+	const width, took = 80, len("0.00 s")
+	cells := width - len("  ") - name - len(" ||  ") - took - len("  ") - len(widestOutcome)
+	return t.line(&r, name, min(cells, width*3/8), took)
+}
+
+const widestOutcome = "skipped: breaker open, 14.6 s more"
+
+// attemptRow is the row of the i-th attempt.
+func (t *timeline) attemptRow(i int) row {
+	a := &t.attempts[i]
 	answered := t.answered
-	if answered == "" {
+	switch {
+	case answered == "" && a.Usage.Reported:
+		answered = fmt.Sprintf("answered, %d tokens", a.Usage.Output)
+	case answered == "":
 		answered = "answered"
 	}
+	took := span(a.Took)
+	if a.NotSent {
+		took = "-"
+	}
+	return row{shorten(a.Target, maxName), took, outcome(a, answered), a, nil, i}
+}
+
+func (t *timeline) rows() []row {
 	rows := make([]row, 0, len(t.attempts)+len(t.skipped))
 	skipped := t.skipped
 	for i := range t.attempts {
@@ -84,11 +129,7 @@ func (t *timeline) rows() []row {
 		for len(skipped) > 0 && t.before(skipped[0].Target, a.Target) {
 			rows, skipped = append(rows, skipRow(&skipped[0])), skipped[1:]
 		}
-		took := span(a.Took)
-		if a.NotSent {
-			took = "-"
-		}
-		rows = append(rows, row{shorten(a.Target, maxName), took, outcome(a, answered), a, nil, i})
+		rows = append(rows, t.attemptRow(i))
 	}
 	for i := range skipped {
 		rows = append(rows, skipRow(&skipped[i]))
@@ -140,10 +181,13 @@ func (t *timeline) bar(a *llm.Attempt, cells int) string {
 
 // scale is where the bar begins and how much time it stands for.
 func (t *timeline) scale() (begin time.Time, length time.Duration) {
-	first, last := &t.attempts[0], &t.attempts[len(t.attempts)-1]
-	begin = first.Start.Add(-first.Wait)
-	length = t.length
+	begin, length = t.begin, t.length
+	if begin.IsZero() {
+		first := &t.attempts[0]
+		begin = first.Start.Add(-first.Wait)
+	}
 	if length == 0 {
+		last := &t.attempts[len(t.attempts)-1]
 		length = last.Start.Add(last.Took).Sub(begin)
 	}
 	return begin, max(length, 1)
