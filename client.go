@@ -21,7 +21,8 @@ import (
 	"github.com/punctual-llm/punctual/providers/vertex/vertexai"
 )
 
-// Client is an [llm.Client] over the targets of a configuration. It is safe for concurrent use.
+// Client is an [llm.Client] over the targets of a configuration. It is safe for concurrent use. [Open] makes one: calls
+// and Reload of the zero Client are an error, and its Chain is nil. Close of it, and of a nil one, does nothing.
 type Client struct {
 	*llm.Client
 
@@ -33,6 +34,8 @@ type Client struct {
 
 	closing context.Context //nolint:containedctx // it outlives the calls that it ends
 	cancel  context.CancelCauseFunc
+	open    context.Context //nolint:containedctx // until Close begins; it ends a Reload under way
+	shut    context.CancelFunc
 
 	mu     sync.Mutex // held by Reload and Close
 	closed atomic.Bool
@@ -91,6 +94,7 @@ func Open(ctx context.Context, path string, o *Options) (*Client, error) {
 		return nil, err
 	}
 	c.closing, c.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // calls are ended by Close, not by the context of Open
+	c.open, c.shut = context.WithCancel(c.closing)
 	client := o.Client
 	client.Observers = append(slices.Clone(client.Observers), c.observer())
 	c.Client = llm.NewClient(llm.GeneratorFunc(c.generate), &client)
@@ -125,20 +129,40 @@ func (c *Client) generate(ctx context.Context, req *llm.Request, sink llm.Sink) 
 
 // Chain is what calls run on just now: for its Status, or SetEmergency. A Reload replaces it, and Close is for the
 // Client to call.
-func (c *Client) Chain() *fallback.Chain { return c.current.Load().chain }
+func (c *Client) Chain() *fallback.Chain {
+	if !c.opened() {
+		return nil
+	}
+	return c.current.Load().chain
+}
+
+// opened reports whether Open made the Client.
+func (c *Client) opened() bool { return c != nil && c.current.Load() != nil }
+
+func isClosed() error { return llm.Invalid("client", "is closed", "open a new one") }
 
 // Reload reads the file and the environment again. Calls under way keep the plan they began with, those that come
 // run by the new one; breakers, cool-downs and retry tokens of the targets whose settings are the same live on. A
 // configuration that is wrong changes nothing, and the error says why. It may be called at any time, for example on
 // SIGHUP.
 func (c *Client) Reload(ctx context.Context) error {
+	if !c.opened() {
+		return llm.Invalid("client", "was not opened", "make it with Open")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed.Load() {
-		return llm.Invalid("client", "is closed", "open a new one")
+		return isClosed()
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.open, cancel)()
 	before := c.Chain()
-	if err := c.load(ctx, before); err != nil {
+	err := c.load(ctx, before)
+	switch {
+	case err != nil && c.open.Err() != nil:
+		return isClosed()
+	case err != nil:
 		c.logger.WarnContext(ctx, "punctual: not reloaded, the old configuration stays", "error", err.Error())
 		return err
 	}
@@ -155,8 +179,13 @@ func targetNames(chain *fallback.Chain) []string {
 }
 
 // Close refuses new calls, and waits up to 10 s for those under way. What runs on then is canceled. At last every
-// target is closed. It returns what closing them returned, and nil if the Client is closed already.
+// target is closed. A Reload under way is ended. It returns what closing them returned, and nil if the Client is closed
+// already.
 func (c *Client) Close() error {
+	if !c.opened() {
+		return nil
+	}
+	c.shut()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed.Swap(true) {

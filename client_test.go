@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -378,6 +379,58 @@ func TestHealth(t *testing.T) {
 		}
 		if status, _, text := get(); status != 503 {
 			t.Errorf("closed: %d %s", status, text)
+		}
+	})
+}
+
+// TestAClientThatWasNotOpened: the error of Open is often looked at after a defer of Close.
+func TestAClientThatWasNotOpened(t *testing.T) {
+	t.Parallel()
+	var zero punctual.Client
+	var none *punctual.Client
+	if err := errors.Join(zero.Close(), zero.Close(), none.Close()); err != nil {
+		t.Error(err)
+	}
+	if zero.Chain() != nil || none.Chain() != nil {
+		t.Error("there is a chain")
+	}
+	_, err := zero.Generate(t.Context(), ask())
+	for _, err := range []error{err, zero.Reload(t.Context()), none.Reload(t.Context())} {
+		if !errors.Is(err, llm.ErrInvalid) {
+			t.Errorf("got %v", err)
+		}
+	}
+	for _, client := range []*punctual.Client{&zero, none} {
+		w := httptest.NewRecorder()
+		client.Health().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/healthz", nil))
+		if w.Code != http.StatusServiceUnavailable || !strings.HasPrefix(w.Body.String(), `{"usable":false,"targets":[]}`) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// TestCloseEndsAReload: a factory may wait for a host, and Close waits for none.
+func TestCloseEndsAReload(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var opened atomic.Int32
+		slow := func(ctx context.Context, _ func(any) error) (llm.Endpoint, error) {
+			if opened.Add(1) > 1 {
+				<-ctx.Done()
+				return llm.Endpoint{}, ctx.Err()
+			}
+			return llm.Endpoint{Generator: llmtest.New(llmtest.Text("ok")), Prompt: true}, nil
+		}
+		client := open(t, file(t, targets("a")), &punctual.Options{Providers: map[string]llm.Factory{"fake": slow}})
+		reloaded := make(chan error, 1)
+		go func() { reloaded <- client.Reload(t.Context()) }()
+		synctest.Wait()
+		start := time.Now()
+		if err := client.Close(); err != nil || time.Since(start) > 0 {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if err := <-reloaded; !errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), "is closed") {
+			t.Errorf("Reload: %v", err)
 		}
 	})
 }

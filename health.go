@@ -56,9 +56,12 @@ func (c *Client) Health() http.Handler {
 }
 
 func (c *Client) health(now time.Time) health {
+	h := health{Targets: []targetHealth{}}
+	if !c.opened() {
+		return h
+	}
 	s := c.current.Load()
 	plan, _ := s.plans.For("")
-	h := health{Targets: []targetHealth{}}
 	for _, status := range s.chain.Status() {
 		t := healthOf(&status, now)
 		h.Usable = h.Usable || t.Usable && (len(plan.Targets) == 0 || slices.Contains(plan.Targets, t.Target))

@@ -57,15 +57,16 @@ func (c *Config) options(prev *fallback.Chain) *fallback.Options {
 
 // open opens one target. Where the chain goes on with prev's, what was opened is closed again.
 func (c *Config) open(ctx context.Context, t *Target, providers map[string]llm.Factory, prev *fallback.Chain) (fallback.Target, error) {
-	factory, ok := providers[t.Provider]
-	if !ok || factory == nil {
-		return fallback.Target{}, unknownProvider{known: slices.Sorted(maps.Keys(providers))}
+	factory := providers[t.Provider]
+	if factory == nil {
+		known := slices.Sorted(maps.Keys(providers))
+		return fallback.Target{}, unknownProvider{slices.DeleteFunc(known, func(name string) bool { return providers[name] == nil })}
 	}
 	settings := t.Settings
 	if settings == nil {
 		settings = func(any) error { return nil }
 	}
-	e, err := factory(ctx, settings)
+	e, err := call(ctx, factory, settings)
 	if err != nil {
 		return fallback.Target{}, err
 	}
@@ -80,6 +81,22 @@ func (c *Config) open(ctx context.Context, t *Target, providers map[string]llm.F
 		out.Generator, out.Close = nil, nil
 	}
 	return out, nil
+}
+
+// call asks a factory. One that panics fails: a Reload must not end a program that has a configuration that works.
+func call(ctx context.Context, factory llm.Factory, settings func(any) error) (e llm.Endpoint, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e, err = llm.Endpoint{}, fmt.Errorf("the factory of its provider panicked: %v", p)
+		}
+	}()
+	switch e, err = factory(ctx, settings); {
+	case err != nil:
+		return llm.Endpoint{}, err
+	case e.Generator == nil:
+		return llm.Endpoint{}, errors.New("the factory of its provider made no generator")
+	}
+	return e, nil
 }
 
 // over is what the provider says with what the configuration says over it.

@@ -212,3 +212,13 @@ func TestAGeminiKeyNeedsNoProject(t *testing.T) {
 		}
 	}
 }
+
+func TestADirectiveIsNoDocument(t *testing.T) {
+	t.Parallel()
+	for _, head := range []string{"%YAML 1.2\n---\n", "---\n", "# a comment\n\n---\n", "\ufeff---\n"} {
+		c, err := config.Parse([]byte(head+"targets: [{name: a, provider: azure}]\n...\n"), nil)
+		if err != nil || len(c.Targets) != 1 {
+			t.Errorf("%q: %v", head, err)
+		}
+	}
+}

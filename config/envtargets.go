@@ -47,8 +47,10 @@ func (l *loader) environmentTargets() {
 	}
 	if len(l.config.Targets) == 0 && !l.report.failed() { // another error may be the reason
 		at, next := place{}, "next: set them, or write targets: into a file"
+		if len(l.files) > 0 { // one without content has no node, and a place all the same
+			at = place{src: &source{name: l.files[0]}}
+		}
 		if n := l.tree.root; n != nil {
-			at = place{src: n.at.src}
 			if n.get("targets") != nil {
 				next = "next: take the # from a target under targets:, or write one, or set them"
 			}

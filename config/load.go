@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,8 @@ type Options struct {
 	// Overlay is the name of the environment, such as "prod": llm.prod.yaml goes over llm.yaml. "" is what the
 	// variable LLM_ENV says, and no overlay if it says nothing.
 	Overlay string
-	// ReadFile reads the files, those of file: values too; nil is os.ReadFile.
+	// ReadFile reads the files, those of file: values too; nil reads them from the disk, none further than is needed
+	// to tell that it is too large.
 	ReadFile func(name string) ([]byte, error)
 }
 
@@ -90,7 +92,7 @@ type loader struct {
 
 func newLoader(env func(string) (string, bool), readFile func(string) ([]byte, error)) *loader {
 	if readFile == nil {
-		readFile = os.ReadFile
+		readFile = readBounded
 	}
 	l := &loader{readFile: readFile}
 	l.env = func(name string) (string, bool) {
@@ -98,6 +100,16 @@ func newLoader(env func(string) (string, bool), readFile func(string) ([]byte, e
 		return value, ok && value != ""
 	}
 	return l
+}
+
+// readBounded is os.ReadFile for what may have no end, such as a device.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 
 // normal takes off a byte order mark and turns line ends of Windows into those of the rest of the world, so that
@@ -198,19 +210,22 @@ func mergeTargets(base, over *node) *node {
 	}
 	out := *base
 	out.items = slices.Clone(base.items)
-	for _, item := range over.items {
-		name := item.get("name")
-		i := slices.IndexFunc(out.items, func(b *node) bool {
-			n := b.get("name")
-			return n != nil && name != nil && n.kind.scalar() && n.written == name.written
-		})
-		if i < 0 {
+	for k, item := range over.items {
+		same := func(other *node) bool { return sameName(other, item) }
+		i := slices.IndexFunc(out.items, same)
+		if i < 0 || slices.ContainsFunc(over.items[:k], same) { // one that is named twice in a file is told of later
 			out.items = append(out.items, item)
 		} else {
 			out.items[i] = merge(out.items[i], item, 1)
 		}
 	}
 	return &out
+}
+
+// sameName reports whether two targets have one name.
+func sameName(a, b *node) bool {
+	x, y := a.get("name"), b.get("name")
+	return x != nil && y != nil && x.kind.scalar() && x.written == y.written
 }
 
 // load makes the Config of a tree, which may be nil.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -30,7 +31,7 @@ func squash(s string) string {
 func distance(a, b string) int {
 	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	if len(x) > 64 || len(y) > 64 {
-		return 64 // a word that long is no slip of a key
+		return math.MaxInt // a word that long is no slip of a key
 	}
 	row := make([]int, len(y)+1)
 	for j := range row {

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // kind is the form of a node.
 type kind uint8
@@ -69,8 +72,13 @@ func (n *node) quote() string {
 	return string(text)
 }
 
-// risky reports whether a value may hold a secret whatever its key is: an address with a password or a query.
-func (n *node) risky() bool { return strings.ContainsAny(n.written, "@?") }
+// risky reports whether a value may hold a secret whatever its key is: an address with a password, a query or a long
+// word in its path, and one that is no address at all, in which nobody can tell what is which.
+func (n *node) risky() bool {
+	return strings.ContainsAny(n.written, "@?") || strings.Contains(n.written, "//") && !plainAddress.MatchString(n.written)
+}
+
+var plainAddress = regexp.MustCompile(`^[a-z0-9]+://([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[A-Za-z0-9._-]{0,15})*$`)
 
 // secrets are the values below a key that may hold one.
 func (n *node) secrets(key string, secret bool) (all []string) {

@@ -112,3 +112,15 @@ func TestErrorsOfAnOverlayNameItsFile(t *testing.T) {
 		t.Errorf("a mistyped environment: %v", err)
 	}
 }
+
+func TestAnOverlayNamesATargetOnce(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{
+		"llm.yaml": base, "key.txt": "k",
+		"llm.prod.yaml": "targets:\n  - {name: a, deployment: one}\n  - {name: a, deployment: two}\n",
+	})
+	_, err := config.LoadWith(filepath.Join(dir, "llm.yaml"), &config.Options{Env: []string{"LLM_ENV=prod"}})
+	if err == nil || !strings.Contains(err.Error(), "llm.prod.yaml:3:12: targets.a.name: \"a\" is the name of two targets") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/policy"
@@ -34,6 +36,12 @@ func (l *loader) plans(f *File) {
 		case e.key == "":
 			l.report.add(e.at, "plans", "a plan has no name", "write the name of an operation, or default", "")
 			continue
+		case strings.Contains(e.key, "${"):
+			l.report.add(e.at, "plans", "variables are not put into the name of a plan", "write the name itself", "")
+			continue
+		case !isOperation(e.key):
+			l.report.add(e.at, "plans", "the name of a plan has signs that cannot be seen, or is longer than 100", "write the name of an operation, such as triage", "")
+			continue
 		}
 		p := l.plan("plans."+e.key, e.value, &plan)
 		if e.key == defaultPlan {
@@ -42,6 +50,12 @@ func (l *loader) plans(f *File) {
 			l.config.Plans.Operations[llm.Operation(e.key)] = p
 		}
 	}
+}
+
+// isOperation reports whether a terminal can show a name, and a person read it.
+func isOperation(name string) bool {
+	const longest = 100
+	return len(name) <= longest && strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 func (l *loader) plan(path string, n *node, f *FilePlan) policy.Plan {

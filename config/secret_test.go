@@ -176,3 +176,31 @@ func checkPanics(t *testing.T, c *config.Config) {
 		}
 	}
 }
+
+// TestAnAddressIsShownWithoutItsSecrets: what is wrong with an address is often the password in it.
+func TestAnAddressIsShownWithoutItsSecrets(t *testing.T) {
+	t.Parallel()
+	shut := func(_ context.Context, settings func(any) error) (llm.Endpoint, error) {
+		var s azureKeys
+		if err := settings(&s); err != nil {
+			return llm.Endpoint{}, err
+		}
+		return llm.Endpoint{}, llm.Invalid("endpoint", "is no http or https address", "write it as https://HOST")
+	}
+	for address, shown := range map[string]bool{
+		"https://user:" + canary + "@a.example": false, "https://user:" + canary: false, "https://[::" + canary: false,
+		"https://a.example/%zz" + canary: false, "https://a.example/" + canary + "/v1": false, "//" + canary: false,
+		"https://a.example/?key=" + canary: false, "https://a.example/#" + canary: false,
+		"https://a.example": true, "http://10.0.0.1:8080/openai/v1/": true, "http://[::1]:80/v1": true,
+	} {
+		c, err := config.Parse(fmt.Appendf(nil, "targets: [{name: a, provider: azure, endpoint: %q}]\n", address), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Build(t.Context(), map[string]llm.Factory{"azure": shut}, nil)
+		if detail := fmt.Sprintf("%+v", err); strings.Contains(detail, address) != shown {
+			t.Errorf("%s", detail)
+		}
+		checkNoSecret(t, err)
+	}
+}

@@ -29,8 +29,12 @@ func (l *loader) targets(f *File) {
 		l.report.add(section.at, "targets", "the list is empty", "write a target, or leave the key out for those of the environment", "")
 	}
 	for i := range f.Targets {
-		if n := section.item(i); n != nil && n.kind == mapKind {
+		switch n := section.item(i); {
+		case n == nil || n.broken:
+		case n.kind == mapKind:
 			l.target(i, n, &f.Targets[i])
+		case n.kind == nullKind: // what else it may be was told of before
+			l.report.add(n.at, fmt.Sprintf("targets[%d]", i), "the target has no keys", "write { name: NAME, … }, or take the - away", "")
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -37,6 +39,9 @@ func parse(src *source, text []byte, r *report) (root *node) {
 		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d bytes", maxBytes), "", "next: is it the right file?")
 		return nil
 	}
+	if !readable(src, text, r) {
+		return nil
+	}
 	tokens := lexer.Tokenize(string(text))
 	if len(tokens) > maxTokens {
 		r.add(place{src: src}, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "", "next: is it the right file?")
@@ -53,7 +58,7 @@ func parse(src *source, text []byte, r *report) (root *node) {
 	}
 	b := &builder{src: src, report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}}
 	for _, d := range file.Docs {
-		if d.Body == nil {
+		if _, directive := d.Body.(*ast.DirectiveNode); directive || d.Body == nil { // %YAML 1.2 says nothing new
 			continue
 		}
 		if root != nil {
@@ -70,6 +75,32 @@ func parse(src *source, text []byte, r *report) (root *node) {
 		return nil
 	}
 	return root
+}
+
+// readable refuses bytes that are no UTF-8, which a name or a key would be sent with, and signs that nobody sees and
+// YAML does not allow.
+func readable(src *source, text []byte, r *report) bool {
+	at := place{src: src, line: 1, hidden: true}
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		r.add(place{src: src}, "", "the file is UTF-16", "", "next: save it as UTF-8")
+		return false
+	}
+	for len(text) > 0 {
+		sign, size := utf8.DecodeRune(text)
+		at.col++
+		switch {
+		case sign == utf8.RuneError && size == 1:
+			r.add(at, "", "a byte that is no UTF-8 stands here", "", "next: save the file as UTF-8")
+			return false
+		case sign == '\n':
+			at.line, at.col = at.line+1, 0
+		case sign == '\ufeff', unicode.IsControl(sign) && sign != '\t' && sign != '\u0085':
+			r.add(at, "", fmt.Sprintf("a sign stands here that cannot be seen (U+%04X)", sign), "", "next: take it out")
+			return false
+		}
+		text = text[size:]
+	}
+	return true
 }
 
 // shallow refuses what nests so deeply that the parser could run out of stack, which nothing can recover from.

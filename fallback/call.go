@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-llm/punctual/policy"
 )
 
-// streamEnd bounds a stream as a whole when nobody set a deadline or a longer total: a provider that drips for ever would
-// otherwise be waited for for ever.
+// streamEnd bounds a stream as a whole when nobody set a deadline or a longer total: a provider that drips for ever
+// would otherwise be waited for for ever.
 const streamEnd = 10 * time.Minute
 
 // longestWait is the longest wait for one target. What asks for more is left alone, and the call goes on.

@@ -194,6 +194,16 @@ func (c *Chain) leave() {
 	}
 }
 
+// endAlone is end while no other chain takes over. Where that has been done it waits for nobody.
+func (c *Chain) endAlone() bool {
+	if c.running.Load() < 0 {
+		return false
+	}
+	c.handing.Lock()
+	defer c.handing.Unlock()
+	return c.end()
+}
+
 // end lets no new call begin on this chain. It reports whether it is the first to do so.
 func (c *Chain) end() bool {
 	for {
@@ -227,10 +237,7 @@ func (c *Chain) drain() {
 // once. It returns what their Close returned, and the context's error if calls were still under way. A
 // second Close does nothing, nor does one of a chain that another has taken over from.
 func (c *Chain) Close(ctx context.Context) error {
-	c.handing.Lock()
-	first := c.end()
-	c.handing.Unlock()
-	if !first {
+	if !c.endAlone() {
 		return nil
 	}
 	if ctx == nil {

@@ -324,3 +324,31 @@ func TestATargetThatIsSlowToClose(t *testing.T) {
 		}
 	})
 }
+
+// TestCloseOfAChainThatIsReplaced does not wait for what the other chain closes.
+func TestCloseOfAChainThatIsReplaced(t *testing.T) {
+	t.Parallel()
+	closing, let := make(chan struct{}), make(chan struct{})
+	slow := target("a", llmtest.Text("ok"))
+	slow.Close = func() error { close(closing); <-let; return nil }
+	prev, done := chain(t, slow), make(chan error)
+	go func() {
+		_, err := fallback.New([]fallback.Target{target("b", llmtest.Text("ok"))}, &fallback.Options{Prev: prev})
+		done <- err
+	}()
+	<-closing
+	closed := make(chan error, 1)
+	go func() { closed <- prev.Close(context.Background()) }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * s):
+		t.Error("it waits")
+	}
+	close(let)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

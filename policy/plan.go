@@ -92,6 +92,9 @@ func (w Watch) On(share, attempt time.Duration, can *llm.Capabilities) bool {
 
 // Hedge asks a second target when the first has brought no content for a while; the first content of either
 // wins. The zero Hedge is the default plan's, and there it is off.
+//
+// A first target that loses says nothing to its breaker: it may have been about to answer. So one that hangs is
+// noticed by the calls that are not hedged, and with a Share of 1 by none of them.
 type Hedge struct {
 	After time.Duration // without content; p95 of what is usual is a good value. Negative: never
 	Share float64       // the calls that may be hedged, of all of the operation; 0 is 0.05

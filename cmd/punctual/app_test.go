@@ -120,6 +120,13 @@ func TestWrongUse(t *testing.T) {
 		{"two prompts", "generate -c @ a b", "", 2, []string{"there are 2 prompts"}},
 		{"a deadline without a unit", "generate -c @ -deadline 20 x", "", 2, []string{"-deadline: want a time with its unit, such as 20s", "next: punctual generate -h"}},
 		{"a number that is none", "generate -c @ -max-tokens lots x", "", 2, []string{"-max-tokens: want a whole number"}},
+		{"no tokens", "generate -c @ -max-tokens 0 x", "", 2, []string{"-max-tokens: want a number above 0"}},
+		{"a file of the demo", "generate -demo -c @ x", "", 2, []string{"leave out -c, or -demo"}},
+		{"a system text that is none", "generate -c @ -system \xff x", "", 2, []string{"no UTF-8", "iconv"}},
+		{"a session that is no text", "generate -c @ -session \xff x", "", 2, []string{"no UTF-8"}},
+		{"an argument of version", "version x", "", 2, []string{`takes no arguments, but there is "x"`}},
+		{"two topics", "help generate check", "", 2, []string{"one thing", "punctual help generate"}},
+		{"two shells", "completion bash zsh", "", 2, []string{"one shell", "punctual completion bash"}},
 		{"a number that is too large", "generate -c @ -max-tokens 99999999999999999999 x", "", 2, []string{"-max-tokens: want a whole number"}},
 		{"a deadline of nothing", "generate -c @ -deadline 0s x", "", 2, []string{"-deadline: want a time above 0"}},
 		{"a flag without its value", "generate -c @ -o", "", 2, []string{"flag needs an argument"}},
@@ -233,13 +240,16 @@ func TestGenerateAnswers(t *testing.T) {
 		{[]string{"-stream", prompt}, "", "Hello there.\n"},
 		{[]string{"--stream", "-o", "generation", "-"}, prompt, "Hello there.\n"},
 		{[]string{"-system", "be short", "-max-tokens", "50"}, prompt, "Hello there.\n"},
-		{[]string{"-demo", "-deadline", "20s", prompt}, "", "Thank you for writing."},
 	}
 	for _, tt := range tests {
 		status, stdout, stderr := generate(t.Context(), conf, tt.stdin, tt.args...)
 		if status != 0 || !strings.HasPrefix(stdout, tt.want) || stderr != "" {
 			t.Errorf("%q: %d %q %q", tt.args, status, stdout, stderr)
 		}
+	}
+	status, stdout, stderr := command(t.Context(), nil, "", "generate", "-demo", "-deadline", "20s", prompt)
+	if status != 0 || !strings.HasPrefix(stdout, "Thank you for writing.") || stderr != "" {
+		t.Errorf("-demo: %d %q %q", status, stdout, stderr)
 	}
 	requests := server.Requests()
 	if len(requests) != 4 {

@@ -155,6 +155,7 @@ func TestWhyThereIsNoConnection(t *testing.T) {
 		httpx.CodeExpired:           {"not valid now", exitMend},
 		httpx.CodeNotTLS:            {"does not speak TLS there: check scheme and port in endpoint", exitMend},
 		httpx.CodeTLSRefused:        {"client's certificate", exitMend},
+		httpx.CodeProxyRefused:      {"the proxy refuses", exitMend},
 		httpx.CodeConnectionRefused: {"nobody listens there", exitLater},
 		httpx.CodeConnectionReset:   {"may succeed later", exitLater},
 		httpx.CodeUnreachable:       {"no way to that host", exitLater},

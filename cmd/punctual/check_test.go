@@ -248,6 +248,24 @@ func TestCheckLive(t *testing.T) {
 	}
 }
 
+// TestNextLive: no setting is blamed for the limits that -live has of itself.
+func TestNextLive(t *testing.T) {
+	t.Parallel()
+	conf, err := config.Parse([]byte("targets: [{name: slow, provider: azure, endpoint: 'https://h', deployment: d, api_key: k}]"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bound, want := range map[llm.Bound]string{
+		llm.BoundAttempt: "slow was silent for the 30s that -live waits", llm.BoundTotal: "slow was silent for the 30s that -live waits",
+		"": "the provider gave up by itself",
+	} {
+		got := (&report{conf: conf}).nextLive(&llm.Error{Kind: llm.ErrTimeout, Bound: bound, Target: "slow"})
+		if !strings.HasPrefix(strings.Join(got, " "), want) {
+			t.Errorf("%q: %q", bound, got)
+		}
+	}
+}
+
 // TestCheckLiveOutput holds what check -live prints of three clouds, at 80 columns.
 func TestCheckLiveOutput(t *testing.T) {
 	azure := simazure.StartOptions(&simazure.Options{
@@ -333,6 +351,46 @@ func TestInit(t *testing.T) {
 	}
 	if conf, err := config.Parse([]byte(starterHead+"  - {name: a, provider: b}\n"), nil); err != nil || len(conf.Warnings) > 0 {
 		t.Errorf("%v, %+v", err, conf)
+	}
+}
+
+// TestInitAsksWhatTheEnvironmentDoes: with the starter file a call goes where it goes without one.
+func TestInitAsksWhatTheEnvironmentDoes(t *testing.T) {
+	t.Parallel()
+	type asked struct {
+		Region   string `yaml:"region"`
+		Model    string `yaml:"model"`
+		Project  string `yaml:"project"`
+		Location string `yaml:"location"`
+		Key      string `yaml:"api_key"`
+	}
+	for _, env := range []map[string]string{
+		{envBedrockModel: "m", "AWS_REGION": "eu-west-1"},
+		{envBedrockModel: "m", "AWS_DEFAULT_REGION": "eu-west-2"},
+		{envBedrockModel: "m", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"},
+		{envVertexModel: "m", "GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"},
+		{envVertexModel: "m", "GEMINI_API_KEY": secret},
+		{envVertexModel: "m", "GOOGLE_API_KEY": secret, "GEMINI_API_KEY": "other"},
+	} {
+		var variables []string
+		for name, value := range env {
+			variables = append(variables, name+"="+value)
+		}
+		_, starter, _ := command(t.Context(), env, "", "init")
+		checkClean(t, starter)
+		var got [2]asked
+		for i, path := range []string{file(t, starter), ""} {
+			conf, err := config.LoadWith(path, &config.Options{Env: variables})
+			if err != nil {
+				t.Fatalf("%v: %v", variables, err)
+			}
+			if err := conf.Targets[0].Settings(&got[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got[0] != got[1] {
+			t.Errorf("%v: the file asks %+v, the environment %+v", variables, got[0], got[1])
+		}
 	}
 }
 

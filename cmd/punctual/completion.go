@@ -55,6 +55,8 @@ func (a *app) completion() *cli.Command {
 			shell := c.Args().First()
 			text, ok := scripts[shell]
 			switch {
+			case c.Args().Len() > 1 && shell != "words":
+				return usagef("completion is for one shell, but there is %q, too\nnext: punctual completion %s", c.Args().Get(1), shell)
 			case ok:
 			case shell == "words":
 				for _, word := range a.words(c.Root(), c.Args().Tail()) {

@@ -170,6 +170,7 @@ var elsewhere = map[string]string{
 	"punctual demo":                                 "TestDemo runs it",
 	"punctual sim -- go run .":                      "TestProgramsOfTheDocs runs it",
 	`punctual sim -fault "delay=500ms" -- go run .`: "TestProgramsOfTheDocs runs it without a fault",
+	"punctual sim -- env AZURE_OPENAI_ENDPOINT=http://127.0.0.1:9 go run .": "TestProgramsOfTheDocs runs it with the address of sim",
 }
 
 // TestCommandsOfTheDocs: every other line of a shell is run, beside the llm.yaml of the quickstart. Its targets lead to

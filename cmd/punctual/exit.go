@@ -48,7 +48,8 @@ func connectionCode(e *llm.Error) string { return cmp.Or(e.Code, httpx.Connectio
 
 func toMend(code string) bool {
 	switch code {
-	case httpx.CodeHostNotFound, httpx.CodeNotTrusted, httpx.CodeWrongHost, httpx.CodeExpired, httpx.CodeNotTLS, httpx.CodeTLSRefused:
+	case httpx.CodeHostNotFound, httpx.CodeNotTrusted, httpx.CodeWrongHost, httpx.CodeExpired, httpx.CodeNotTLS, httpx.CodeTLSRefused,
+		httpx.CodeProxyRefused:
 		return true
 	default:
 		return false

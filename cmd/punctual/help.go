@@ -137,6 +137,9 @@ func (a *app) help() *cli.Command {
 		Name: "help", CustomHelpTemplate: rootHelp, OnUsageError: usageError,
 		Action: func(_ context.Context, c *cli.Command) error {
 			text := rootHelp
+			if c.Args().Len() > 1 {
+				return usagef("help is on one thing, but there are %d\nnext: punctual help %s", c.Args().Len(), c.Args().First())
+			}
 			if topic := c.Args().First(); topic != "" {
 				var ok bool
 				if text, ok = topics()[topic]; !ok {

@@ -80,9 +80,26 @@ func (a *app) starter() (text string, found int) {
 			found++
 		}
 		fmt.Fprintf(&b, "  # %s\n", t.title)
-		for line := range strings.Lines(t.text) {
+		for line := range strings.Lines(a.asHere(t.text)) {
 			b.WriteString(lead + line)
 		}
 	}
 	return b.String(), found
+}
+
+// asHere is a target by the variables that this environment has: with the file it must ask what it asks without one.
+func (a *app) asHere(text string) string {
+	if a.getenv("AWS_REGION") == "" && a.getenv("AWS_DEFAULT_REGION") != "" {
+		text = strings.Replace(text, "${AWS_REGION:-", "${AWS_DEFAULT_REGION:-", 1)
+	}
+	if a.getenv("GOOGLE_CLOUD_PROJECT") != "" {
+		return text
+	}
+	for _, key := range []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"} { // the Gemini API has no projects
+		if a.getenv(key) != "" {
+			text = strings.Replace(text, `project: "${GOOGLE_CLOUD_PROJECT}"`, `api_key: "${`+key+`}"`, 1)
+			return strings.Replace(text, `  location: "${GOOGLE_CLOUD_LOCATION:-global}"`+"\n", "", 1)
+		}
+	}
+	return text
 }

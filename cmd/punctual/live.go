@@ -94,8 +94,12 @@ func (a *app) showLive(r *report, results []asked) error {
 	return liveStatus(results)
 }
 
-// nextLive says what to do about the target of a row: with less around it than behind a call that asked several.
+// nextLive says what to do about the target of a row: with less around it than behind a call that asked several, and
+// without the limits of -live itself, which no setting lengthens.
 func (r *report) nextLive(e *llm.Error) []string {
+	if e.Kind == llm.ErrTimeout && e.Bound != "" {
+		return []string{fmt.Sprintf("%s was silent for the %s that -live waits: try generate -only %[1]s -v", e.Target, liveLimit)}
+	}
 	if e.Kind == llm.ErrNotFound && providerOf(r.conf, e.Target) == "azure" {
 		path := "targets." + e.Target
 		place := strings.Trim(line(r.conf, path+".deployment"), " ()")

@@ -124,6 +124,8 @@ func nextForConnection(e *llm.Error, host string) string {
 		return "the server does not speak TLS there: check scheme and port in " + host
 	case httpx.CodeTLSRefused:
 		return "the server wants another version of TLS or a client's certificate: ask who runs it"
+	case httpx.CodeProxyRefused:
+		return "the proxy refuses the way to that host, or wants another user and password: check proxy, or HTTPS_PROXY"
 	case httpx.CodeConnectionRefused:
 		return "nobody listens there: try later, or check host and port in " + host
 	case httpx.CodeUnreachable, httpx.CodeConnectTimeout:

@@ -53,14 +53,14 @@ func TestInterruptWhileReading(t *testing.T) {
 				t.Fatal(err)
 			}
 			interrupt()
-			patience, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			limit, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			select {
 			case e := <-done:
 				if e.status != exitInterrupted || !strings.Contains(e.stderr, "interrupted") {
 					t.Errorf("%d %s", e.status, e.stderr)
 				}
-			case <-patience.Done():
+			case <-limit.Done():
 				t.Error("reads on")
 			}
 			if err := writer.Close(); err != nil { // what was left behind ends

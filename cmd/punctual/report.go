@@ -174,7 +174,8 @@ func (r *report) writeRules(b *strings.Builder) {
 	fmt.Fprintf(b, "breaker  opens after %v failures or %v timeouts, for %s; then one probe\n", threshold, 2*threshold,
 		strings.TrimSuffix(limitWord(cmp.Or(r.conf.Breaker.OpenFor, 300*time.Second)), "00s"))
 	if r.left > 0 {
-		fmt.Fprintf(b, "deadline %s for calls (LLM_EXECUTION_TIME_LIMIT_SECONDS less 10s)\n", limitWord(r.left))
+		fmt.Fprintf(b, "deadline %s for calls (LLM_EXECUTION_TIME_LIMIT_SECONDS less 10s)\n"+
+			"         in a program that begins with deadline.FromEnv\n", limitWord(r.left))
 	} else {
 		b.WriteString("deadline none (LLM_EXECUTION_TIME_LIMIT_SECONDS is not set)\n")
 	}

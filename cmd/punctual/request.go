@@ -31,8 +31,12 @@ func (a *app) request(ctx context.Context, c *cli.Command, operations, targets [
 	switch {
 	case c.IsSet("deadline") && c.Duration("deadline") <= 0:
 		return nil, usagef("-deadline: want a time above 0, such as 20s")
-	case c.Int("max-tokens") < 0:
+	case c.IsSet("max-tokens") && c.Int("max-tokens") <= 0:
 		return nil, usagef("-max-tokens: want a number above 0")
+	case c.Bool("demo") && c.IsSet("c"):
+		return nil, usagef("-demo asks a simulated cloud and reads no file: leave out -c, or -demo")
+	case !utf8.ValidString(req.System) || !utf8.ValidString(req.Session):
+		return nil, usagef("-system or -session is no UTF-8 text\nnext: convert it first, for example with iconv")
 	case c.Bool("json") && c.Bool("stream"):
 		return nil, usagef("-json prints one whole object: leave -stream out")
 	case c.Bool("lines") && c.Args().Len() > 0 && c.Args().First() != "-":

@@ -21,7 +21,10 @@ Examples:
 func (a *app) version() *cli.Command {
 	return &cli.Command{
 		Name: "version", CustomHelpTemplate: versionHelp, OnUsageError: usageError,
-		Action: func(context.Context, *cli.Command) error {
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Args().Len() > 0 {
+				return usagef("version takes no arguments, but there is %q\nnext: punctual version", c.Args().First())
+			}
 			_, err := io.WriteString(a.stdout, versionText())
 			return err
 		},

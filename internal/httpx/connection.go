@@ -1,12 +1,15 @@
 package httpx
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"syscall"
 )
 
@@ -24,6 +27,7 @@ const (
 	CodeUnreachable       = "network_unreachable"
 	CodeConnectTimeout    = "connect_timeout"
 	CodeClosed            = "closed_by_peer"
+	CodeProxyRefused      = "proxy_refused" // a proxy that wants another user and password, or lets nobody through to that host
 )
 
 // ConnectionCode is the word for the error of a connection, "" if there is none for it.
@@ -33,6 +37,9 @@ func ConnectionCode(err error) string {
 	}
 	if code := tlsCode(err); code != "" {
 		return code
+	}
+	if errors.Is(err, errProxyRefused) {
+		return CodeProxyRefused
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
@@ -60,6 +67,20 @@ func ConnectionCode(err error) string {
 		return CodeConnectTimeout
 	}
 	return ""
+}
+
+// errProxyRefused is in the error of a connection that a proxy refused. Its texts may quote the request, so they are
+// not kept.
+var errProxyRefused = errors.New("the proxy refused the connection")
+
+// proxyAnswer is for http.Transport.OnProxyConnectResponse: a refusal that will not pass by itself is told from others.
+func proxyAnswer(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusProxyAuthRequired, http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("%w with status %d", errProxyRefused, answer.StatusCode)
+	default:
+		return nil
+	}
 }
 
 func tlsCode(err error) string {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -107,6 +108,39 @@ func TestConnectionCodesOfRealServers(t *testing.T) {
 			}
 			if got := httpx.ConnectionCode(fmt.Errorf("by an SDK: %w", err)); got != c.want {
 				t.Errorf("%q, want %q: %v", got, c.want, err)
+			}
+		})
+	}
+}
+
+func TestConnectionCodesOfProxies(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		http.StatusProxyAuthRequired: httpx.CodeProxyRefused, http.StatusForbidden: httpx.CodeProxyRefused,
+		http.StatusUnauthorized: httpx.CodeProxyRefused, http.StatusBadGateway: "", http.StatusServiceUnavailable: "",
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+			defer proxy.Close()
+			address, err := url.Parse(strings.Replace(proxy.URL, "//", "//user:canary-password@", 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			transport := httpx.Transport()
+			transport.Proxy = http.ProxyURL(address)
+			client := httpx.Client(&http.Client{Transport: transport}, httpx.Options{})
+			defer client.CloseIdleConnections()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://a.example", strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := client.Do(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if got := httpx.ConnectionCode(err); err == nil || got != want || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%q, want %q: %v", got, want, err)
 			}
 		})
 	}

@@ -18,14 +18,15 @@ import (
 func Transport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		ForceAttemptHTTP2:     true, // lost otherwise with a DialContext
-		MaxIdleConns:          512,
-		MaxIdleConnsPerHost:   128,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ExpectContinueTimeout: time.Second,
+		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: proxyAnswer,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true, // lost otherwise with a DialContext
+		MaxIdleConns:           512,
+		MaxIdleConnsPerHost:    128,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
 		HTTP2: &http.HTTP2Config{
 			// Without pings every call on a connection whose peer vanished waits
 			// for its own limit, and so do the calls after it. 30 s is what

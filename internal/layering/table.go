@@ -100,6 +100,7 @@ var Table = []Row{
 	{Path: "internal/layering", Layer: L0 + 1},
 	{Path: "internal/httpx", Layer: L0 + 2, Ours: []string{"internal/sse"}},
 	{Path: "internal/cloud", Layer: L1 + 1, Ours: []string{"llm", "llmtest"}, Tests: Tests{Free: true}},
+	{Path: "internal/cloudtest", Layer: L1 + 2, Ours: []string{"llm", "llmtest", "internal/cloud"}, Tests: Tests{Free: true}},
 	{Path: "internal/gemini", Layer: L0 + 2, Ours: []string{"llm", "deadline", "internal/bounds", "internal/splice"}, Tests: Tests{Free: true}},
 	{Path: "internal/network", Layer: L0 + 3, Ours: []string{"llm", "internal/httpx"}, Tests: Tests{Free: true}},
 	{Path: "internal/hint", Layer: L0 + 1, Ours: []string{"llm", "deadline"}, Tests: Tests{Free: true}},

@@ -15,7 +15,7 @@ func TestConnectionsThatNoRetryMends(t *testing.T) {
 	for code, again := range map[string]bool{
 		httpx.CodeHostNotFound: false, httpx.CodeNotTrusted: false, httpx.CodeWrongHost: false, httpx.CodeExpired: false, httpx.CodeNotTLS: false,
 		httpx.CodeLookupFailed: true, httpx.CodeTLSRefused: true, httpx.CodeConnectionRefused: true, httpx.CodeConnectionReset: true,
-		httpx.CodeUnreachable: true, httpx.CodeConnectTimeout: true, httpx.CodeClosed: true,
+		httpx.CodeUnreachable: true, httpx.CodeConnectTimeout: true, httpx.CodeClosed: true, httpx.CodeProxyRefused: true,
 	} {
 		if got := policy.Again(&llm.Error{Kind: llm.ErrConnection, Code: code}); got != again {
 			t.Errorf("%s: again is %v, want %v", code, got, again)

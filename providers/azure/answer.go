@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/wirename"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -14,7 +15,7 @@ import (
 type answer struct {
 	ctx      context.Context //nolint:containedctx // it lives as long as the one call it belongs to
 	model    llm.ModelRef
-	names    names
+	names    wirename.Names
 	warnings []llm.Warning
 	wire     *wire
 	sink     llm.Sink // nil: nobody listens

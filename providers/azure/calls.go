@@ -193,7 +193,7 @@ func (a *answer) begin(c *call) error {
 		c.id = newID()
 	}
 	c.begun = true
-	err := a.emit(llm.Event{Kind: llm.EventToolCall, Index: c.index, ID: c.id, Name: a.names.back(c.name)})
+	err := a.emit(llm.Event{Kind: llm.EventToolCall, Index: c.index, ID: c.id, Name: a.names.Back(c.name)})
 	if err != nil {
 		return err
 	}

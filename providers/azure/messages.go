@@ -140,7 +140,7 @@ func (e *encoder) toolCall(c *llm.ToolCall) toolCall {
 		arguments = "{}"
 	}
 	return toolCall{ID: wireID(c.ID), Type: "function", Function: functionCall{
-		Name: e.names.wire(c.Name), Arguments: arguments,
+		Name: e.names.Wire(c.Name), Arguments: arguments,
 	}}
 }
 

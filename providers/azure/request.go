@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/punctual-llm/punctual/internal/bounds"
+	"github.com/punctual-llm/punctual/internal/wirename"
 	"github.com/punctual-llm/punctual/llm"
 )
 
 // encoded is a request ready to be sent, and what is needed to read the answer.
 type encoded struct {
 	body     []byte
-	names    names
+	names    wirename.Names
 	warnings []llm.Warning
 }
 
@@ -24,7 +25,7 @@ type encoder struct {
 	req      *llm.Request
 	body     body
 	extra    members
-	names    names
+	names    wirename.Names
 	hint     string // behind the system prompt
 	warnings []llm.Warning
 }
@@ -146,7 +147,7 @@ func (e *encoder) tools() {
 	b.Tools = make([]tool, len(r.Tools))
 	for i := range r.Tools {
 		t := &r.Tools[i]
-		f := function{Name: e.names.wire(t.Name), Description: t.Description, Parameters: t.Parameters}
+		f := function{Name: e.names.Wire(t.Name), Description: t.Description, Parameters: t.Parameters}
 		if len(f.Parameters) == 0 {
 			f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
@@ -156,7 +157,7 @@ func (e *encoder) tools() {
 	switch c := r.ToolChoice; c.Mode {
 	case llm.ToolNamed:
 		named := namedTool{Type: "function"}
-		named.Function.Name = e.names.wire(c.Name)
+		named.Function.Name = e.names.Wire(c.Name)
 		b.ToolChoice = named
 	case llm.ToolAuto:
 	default:
@@ -191,7 +192,7 @@ func (e *encoder) output() error {
 		name = "output"
 	}
 	e.body.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: &jsonSchema{
-		Name: wireName(name), Description: s.Description, Schema: s.JSON,
+		Name: wirename.Of(name), Description: s.Description, Schema: s.JSON,
 		Strict: !s.Lenient && fitsStrict(s.JSON),
 	}}
 	return nil

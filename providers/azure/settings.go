@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/punctual-llm/punctual/deadline"
 	"github.com/punctual-llm/punctual/internal/hint"
@@ -80,6 +82,8 @@ func New(o *Options) (*Provider, error) {
 	switch {
 	case at.deployment == "":
 		return nil, llm.Invalid("deployment", "is empty", "give the name of the deployment, as the portal shows it")
+	case !isName(at.deployment):
+		return nil, noName("deployment")
 	case o.Key == "" && o.Token == nil:
 		return nil, llm.Invalid("api_key", "is empty", "give the resource's key, or a source of tokens (in a file, auth: entra)")
 	case o.Key != "" && o.Token != nil:
@@ -104,6 +108,16 @@ func New(o *Options) (*Provider, error) {
 	return p, nil
 }
 
+// isName reports whether a server can know something by this name. A line end comes along easily from a file or a
+// variable, and would be answered with a 404 that does not show it.
+func isName(name string) bool {
+	return strings.TrimSpace(name) == name && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+func noName(field string) error {
+	return llm.Invalid(field, "has blanks or line ends around it, or signs that no name has", "copy it again, without them")
+}
+
 // Compatible returns a Provider for a model at OpenAI or at a server that speaks its chat completions. It
 // sends nothing.
 func Compatible(o *CompatibleOptions) (*Provider, error) {
@@ -123,6 +137,8 @@ func Compatible(o *CompatibleOptions) (*Provider, error) {
 		return nil, llm.Invalid("base_url", "has a query", "end it with the path, such as /v1")
 	case o.Model == "":
 		return nil, llm.Invalid("model", "is empty", "give the name of the model")
+	case !isName(o.Model):
+		return nil, noName("model")
 	case o.Key != "" && o.Token != nil:
 		return nil, llm.Invalid("api_key", "is set together with a source of tokens", "set one of the two")
 	}

@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -204,6 +205,25 @@ func TestADeploymentMayBeNamedLikeAnyModel(t *testing.T) {
 		}
 		if got := s.Last(t); got.Body["temperature"] != 0.5 || !strings.Contains(got.Path, "/"+name+"/") {
 			t.Errorf("%s: sent %v to %s", name, got.Body, got.Path)
+		}
+	}
+}
+
+// TestANameThatNoServerKnows: what a variable or a block of YAML puts around a name is told before anything is sent.
+func TestANameThatNoServerKnows(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gpt-4o\n", " gpt-4o", "gpt-4o\t", "gpt\x004o", "gpt-4o\r\n", "gpt\u00854o", " ", "\xff"} {
+		_, err := azure.New(&azure.Options{Endpoint: "https://a.example", Deployment: name, Key: "k"})
+		_, other := azure.Compatible(&azure.CompatibleOptions{BaseURL: "https://a.example/v1", Model: name})
+		for field, err := range map[string]error{"deployment": err, "model": other} {
+			if f, ok := errors.AsType[*llm.FieldError](err); !ok || f.Field != field || f.Next == "" {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	}
+	for _, name := range []string{"gpt-4o", "my model (Q4)", "org/model:7b", "modèle"} {
+		if _, err := azure.Compatible(&azure.CompatibleOptions{BaseURL: "https://a.example/v1", Model: name}); err != nil {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }

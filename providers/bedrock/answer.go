@@ -100,7 +100,7 @@ func (a *answer) call(vendor int, c *replyCall) error {
 	if err := a.content.Grow(len(c.ID) + len(c.Name)); err != nil {
 		return err
 	}
-	return a.emit(llm.Event{Kind: llm.EventToolCall, Index: p.index, ID: a.id(c.ID), Name: a.enc.names.back(c.Name)})
+	return a.emit(llm.Event{Kind: llm.EventToolCall, Index: p.index, ID: a.id(c.ID), Name: a.enc.names.Back(c.Name)})
 }
 
 // id is the id of a call, or one of our own if another call has that: a result names only the id.

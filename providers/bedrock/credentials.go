@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/punctual-llm/punctual/llm"
 )
@@ -110,7 +111,7 @@ func (l *loading) run(ctx context.Context, region, profile string) {
 	defer cancel()
 	l.err = errPanic // stays if the SDK panics
 	defer func() { _ = recover() }()
-	options := []func(*config.LoadOptions) error{}
+	options := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})} // its own prints on stderr
 	if region != "" {
 		options = append(options, config.WithRegion(region))
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -257,5 +259,34 @@ func TestABearerTokenIsNotRenewed(t *testing.T) {
 	_, err := unary(t, s.provider(t, func(o *bedrock.Options) { o.Credentials, o.BearerToken = nil, "key-2" }), hello())
 	if e := failed(t, err, llm.ErrAuth); len(s.Requests()) != 1 || strings.Contains(fmt.Sprintf("%+v", e), "key-2") {
 		t.Errorf("%d requests, %+v", len(s.Requests()), e)
+	}
+}
+
+// TestTheSearchForCredentialsPrintsNothing: AWS's own logger writes warnings to the program's stderr, of a metadata
+// service that refuses for one.
+func TestTheSearchForCredentialsPrintsNothing(t *testing.T) { //nolint:paralleltest // it replaces os.Stderr
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer metadata.Close()
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "false")
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.URL)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = w
+	p, err := bedrock.New(&bedrock.Options{Region: "us-east-1", Model: "m"})
+	if err == nil {
+		_, err = p.Generate(t.Context(), hello(), nil)
+	}
+	os.Stderr = stderr
+	if !errors.Is(err, llm.ErrAuth) {
+		t.Errorf("got %v", err)
+	}
+	if err := errors.Join(w.Close(), p.Close()); err != nil {
+		t.Error(err)
+	}
+	if printed, err := io.ReadAll(r); err != nil || len(printed) > 0 {
+		t.Errorf("%v, printed %s", err, printed)
 	}
 }

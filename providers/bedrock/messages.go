@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/punctual-llm/punctual/internal/wirename"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -189,7 +190,7 @@ func signed(p llm.Part) bool {
 func (e *encoder) toolUse(m *llm.Message, c *llm.ToolCall, field string) *block {
 	id := c.ID
 	if m.From.Provider != providerName { // its own ids may be anything, and it knows them
-		id = wireName(id)
+		id = wirename.Of(id)
 	}
 	if e.calls == nil {
 		e.calls = make(map[string]call)
@@ -198,7 +199,7 @@ func (e *encoder) toolUse(m *llm.Message, c *llm.ToolCall, field string) *block 
 	if !slices.Contains(e.called, c.Name) {
 		e.called = append(e.called, c.Name)
 	}
-	return &block{ToolUse: &toolUse{ID: id, Name: e.names.wire(c.Name), Input: e.input(c.Arguments, field)}}
+	return &block{ToolUse: &toolUse{ID: id, Name: e.names.Wire(c.Name), Input: e.input(c.Arguments, field)}}
 }
 
 // input is the arguments of a call as an object, whatever the model wrote.
@@ -223,7 +224,7 @@ func (e *encoder) input(arguments, field string) json.RawMessage {
 func (e *encoder) toolResult(field string, r *llm.ToolResult) (*block, error) {
 	c, ok := e.calls[r.CallID]
 	if !ok { // without its call: the service will say so
-		c = call{id: wireName(r.CallID), order: len(e.calls)}
+		c = call{id: wirename.Of(r.CallID), order: len(e.calls)}
 	}
 	out := &toolResult{ID: c.id, order: c.order}
 	for i, p := range r.Parts {

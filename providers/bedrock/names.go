@@ -1,67 +1,9 @@
 package bedrock
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"unicode"
 )
-
-// maxName is the length of a tool's name and of a call's id.
-const maxName = 64
-
-// names maps what the wire does not take to what it takes, and back.
-type names struct{ toOurs map[string]string }
-
-// wire is the name or id to send.
-func (n *names) wire(name string) string {
-	wire := wireName(name)
-	if wire != name {
-		if n.toOurs == nil {
-			n.toOurs = make(map[string]string, 1)
-		}
-		n.toOurs[wire] = name
-	}
-	return wire
-}
-
-// back is the name that the request had.
-func (n *names) back(wire string) string {
-	if ours, ok := n.toOurs[wire]; ok {
-		return ours
-	}
-	return wire
-}
-
-// wireName replaces a name that the wire does not take. It depends on nothing but name, so a call and its result,
-// and the turns of a conversation, stay together.
-func wireName(name string) string {
-	fits := name != "" && len(name) <= maxName
-	for i := 0; fits && i < len(name); i++ {
-		fits = nameByte(name[i])
-	}
-	if fits {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	suffix := "_" + hex.EncodeToString(sum[:4])
-	out := make([]byte, 0, maxName)
-	for _, r := range name {
-		if len(out) == maxName-len(suffix) {
-			break
-		}
-		if r < 0x80 && nameByte(byte(r)) {
-			out = append(out, byte(r))
-		} else {
-			out = append(out, '_')
-		}
-	}
-	return string(out) + suffix
-}
-
-func nameByte(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '-'
-}
 
 // documentName keeps of a name what the wire takes, and makes it unlike those before it: two documents of one name
 // are refused.

@@ -3,6 +3,8 @@ package bedrock
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/punctual-llm/punctual/internal/wirename"
 )
 
 // output asks for JSON: with a schema where the model keeps to one, in words elsewhere.
@@ -26,7 +28,7 @@ func (e *encoder) output() {
 	f := &textFormat{Type: "json_schema"}
 	f.Structure.JSONSchema = outputSchema{Name: "output", Description: s.Description, Schema: string(schema)}
 	if s.Name != "" {
-		f.Structure.JSONSchema.Name = wireName(s.Name)
+		f.Structure.JSONSchema.Name = wirename.Of(s.Name)
 	}
 	e.body.OutputConfig = &outputConfig{TextFormat: f}
 }

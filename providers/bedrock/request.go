@@ -7,13 +7,14 @@ import (
 
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/splice"
+	"github.com/punctual-llm/punctual/internal/wirename"
 	"github.com/punctual-llm/punctual/llm"
 )
 
 // encoded is a request ready to be sent, and what is needed to read the answer.
 type encoded struct {
 	body     []byte
-	names    names
+	names    wirename.Names
 	single   bool // at most one call
 	warnings []llm.Warning
 }
@@ -24,7 +25,7 @@ type encoder struct {
 	req       *llm.Request
 	extra     extra
 	body      body
-	names     names
+	names     wirename.Names
 	calls     map[string]call // of the history, by id
 	called    []string        // names of the history's calls, each once
 	documents map[string]int  // names in use
@@ -153,7 +154,7 @@ func fitsMetadata(s string) bool {
 	}
 	for i := range len(s) {
 		switch b := s[i]; {
-		case nameByte(b):
+		case wirename.Takes(b):
 		case b == ' ', b == '.', b == ':', b == '/', b == '=', b == '+', b == '@', b == '$', b == '#', b == ',':
 		default:
 			return false
@@ -202,7 +203,7 @@ func (e *encoder) tools() {
 	case llm.ToolRequired:
 		config.Choice = json.RawMessage(`{"any":{}}`)
 	case llm.ToolNamed:
-		config.Choice, _ = marshal(map[string]any{"tool": map[string]string{"name": e.names.wire(r.ToolChoice.Name)}}) // strings
+		config.Choice, _ = marshal(map[string]any{"tool": map[string]string{"name": e.names.Wire(r.ToolChoice.Name)}}) // strings
 	case llm.ToolNone:
 		e.warn("changed", "tool_choice.mode", "Converse has no none; tools are sent because the history has calls")
 	default:
@@ -212,7 +213,7 @@ func (e *encoder) tools() {
 
 func (e *encoder) tool(name, description string, schema json.RawMessage) *block {
 	return &block{ToolSpec: &toolSpec{
-		Name: e.names.wire(name), Description: description, InputSchema: jsonSchema{JSON: objectSchema(schema)},
+		Name: e.names.Wire(name), Description: description, InputSchema: jsonSchema{JSON: objectSchema(schema)},
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/internal/secret"
+	"github.com/punctual-llm/punctual/internal/wirename"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -26,7 +27,7 @@ type answer struct {
 	ctx      context.Context //nolint:containedctx // it lives as long as the one call it belongs to
 	model    llm.ModelRef
 	gemini   bool // the numbers of enums are the Gemini API's
-	names    names
+	names    wirename.Names
 	warnings []llm.Warning
 	sink     llm.Sink // nil: nobody listens
 	reply    gemini.Reply
@@ -269,7 +270,7 @@ func (a *answer) call(p *gemini.Part) error {
 		return err
 	}
 	a.calls++
-	err = a.emit(llm.Event{Kind: llm.EventToolCall, Index: index, ID: a.callID(p.FunctionCall.ID), Name: a.names.back(p.FunctionCall.Name)})
+	err = a.emit(llm.Event{Kind: llm.EventToolCall, Index: index, ID: a.callID(p.FunctionCall.ID), Name: a.names.Back(p.FunctionCall.Name)})
 	if err != nil {
 		return err
 	}

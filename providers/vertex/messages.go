@@ -170,7 +170,7 @@ var unsigned = []byte("skip_thought_signature_validator")
 // call is a call of an earlier turn. Its id is sent only if the service made it: Vertex AI has refused ids for
 // years, and takes them only where it gives them out.
 func (e *encoder) call(c *llm.ToolCall, m *llm.Message) part {
-	f := &functionCall{Name: e.names.wire(c.Name), Args: json.RawMessage(c.Arguments)}
+	f := &functionCall{Name: e.wireName(c.Name), Args: json.RawMessage(c.Arguments)}
 	if trimmed := strings.TrimSpace(c.Arguments); trimmed == "" || !isObject(f.Args) {
 		f.Args = json.RawMessage("{}")
 		if trimmed != "" { // cut, or no object: the wire has a place for objects only
@@ -234,7 +234,7 @@ func (e *encoder) called(i int, id string) (name string, place int) {
 }
 
 func (e *encoder) result(field string, r *llm.ToolResult, name string) (part, error) {
-	f := &functionResponse{Name: e.names.wire(name)}
+	f := &functionResponse{Name: e.wireName(name)}
 	if e.minted[r.CallID] {
 		f.ID = r.CallID
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-llm/punctual/internal/bounds"
 	"github.com/punctual-llm/punctual/internal/gemini"
 	"github.com/punctual-llm/punctual/internal/splice"
+	"github.com/punctual-llm/punctual/internal/wirename"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -19,7 +20,7 @@ import (
 type encoded struct {
 	body     []byte // nil: the engine made something else of it
 	prepared any
-	names    names
+	names    wirename.Names
 	warnings []llm.Warning
 }
 
@@ -29,7 +30,7 @@ type encoder struct {
 	req      *llm.Request
 	body     body
 	config   generationConfig
-	names    names
+	names    wirename.Names
 	warnings []llm.Warning
 	minted   map[string]bool // ids of calls that the service made, as they were sent
 	long     *splice.Values
@@ -161,7 +162,7 @@ func (e *encoder) tools() error {
 				return err
 			}
 			list[i] = functionDeclaration{
-				Name: e.names.wire(t.Name), Description: t.Description,
+				Name: e.wireName(t.Name), Description: t.Description,
 				Parameters: parameters,
 			}
 		}
@@ -174,7 +175,7 @@ func (e *encoder) tools() error {
 	case llm.ToolRequired:
 		c.Mode = "ANY"
 	case llm.ToolNamed:
-		c.Mode, c.AllowedFunctionNames = "ANY", []string{e.names.wire(r.ToolChoice.Name)}
+		c.Mode, c.AllowedFunctionNames = "ANY", []string{e.wireName(r.ToolChoice.Name)}
 	case llm.ToolAuto:
 	}
 	if c.Mode != "" && len(r.Tools) > 0 {

@@ -35,7 +35,7 @@ type call struct {
 }
 
 func (s *Server) newCall(x *cloud.Exchange) *call {
-	c := &call{x: x, id: s.ids.Add(1), created: time.Now().Unix()}
+	c := &call{x: x, id: s.account.IDs.Add(1), created: time.Now().Unix()}
 	c.surface, c.asked = route(x.R.URL.Path)
 	c.version = x.R.URL.Query().Get("api-version")
 	if json.Unmarshal(x.Body, &c.fields) != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 )
 
 // The two recorded answers of the tests below.
@@ -58,22 +59,24 @@ func TestFaultsOfExactBytes(t *testing.T) {
 		t.Run(test.fault, func(t *testing.T) {
 			s := start(t, &Options{Script: []Turn{{Reply: test.reply}}})
 			r := ordered(test.fault)
-			var got outcome
+			var got cloudtest.Outcome
 			begin := time.Now()
 			if test.end == "hangs" {
-				got = r.leaving(t, s, func(o outcome) bool { return len(s.Requests()) == 1 && o.status == test.status && o.body == test.body })
+				got = r.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+					return len(s.Requests()) == 1 && o.Status == test.status && o.Body == test.body
+				})
 			} else {
-				got = r.outcome(t, s)
+				got = r.to(t, s).Outcome(t)
 			}
 			if code, ok := strings.CutPrefix(test.body, "error "); ok {
-				if e := errorOf(t, got.body); e.Code != code {
-					t.Errorf("%s", got.body)
+				if e := errorOf(t, got.Body); e.Code != code {
+					t.Errorf("%s", got.Body)
 				}
-			} else if got.body != test.body {
-				t.Errorf("%q, want %q", got.body, test.body)
+			} else if got.Body != test.body {
+				t.Errorf("%q, want %q", got.Body, test.body)
 			}
-			if got.status != test.status || (got.err != nil) != (test.end != "whole") {
-				t.Errorf("%d, %v", got.status, got.err)
+			if got.Status != test.status || (got.Err != nil) != (test.end != "whole") {
+				t.Errorf("%d, %v", got.Status, got.Err)
 			}
 			if test.fault == "gap=5ms" && test.status == 200 && time.Since(begin) < 10*time.Millisecond {
 				t.Error("the events came without a gap")
@@ -98,15 +101,15 @@ func TestPingsKeepABodyValid(t *testing.T) {
 	} {
 		for _, http2 := range []bool{false, true} {
 			r := request{body: test.body, http2: http2, header: map[string]string{cloud.FaultHeader: test.fault}}
-			got := r.outcome(t, s)
-			if got.err != nil || got.status != test.status || !strings.HasPrefix(got.body, "   {") || !json.Valid([]byte(got.body)) {
+			got := r.to(t, s).Outcome(t)
+			if got.Err != nil || got.Status != test.status || !strings.HasPrefix(got.Body, "   {") || !json.Valid([]byte(got.Body)) {
 				t.Errorf("%s: %+v", test.fault, got)
 			}
 		}
 	}
 	r := request{header: map[string]string{cloud.FaultHeader: "ping=5ms,hang=body"}}
-	got := r.leaving(t, s, func(o outcome) bool { return len(o.body) > 2 })
-	if strings.Trim(got.body, " ") != "" || errors.Is(got.err, http.ErrContentLength) {
+	got := r.to(t, s).Leave(t, func(o cloudtest.Outcome) bool { return len(o.Body) > 2 })
+	if strings.Trim(got.Body, " ") != "" || errors.Is(got.Err, http.ErrContentLength) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -43,7 +44,7 @@ func (c *call) failure(e *llm.Error) *refusal {
 // azureFailure is what Azure says for an error. 401, 404 and the innererror of a filtered prompt are recorded,
 // the 429s, the 408, the 500 and the window reported, the text of the 503 is unverified.
 func (c *call) azureFailure(e *llm.Error) *refusal {
-	switch kindFor(e) {
+	switch cloud.KindOf(e) {
 	case llm.ErrInvalid:
 		return invalid("", "", "Invalid request.")
 	case llm.ErrUnsupported:
@@ -74,29 +75,6 @@ func (c *call) azureFailure(e *llm.Error) *refusal {
 			"at: https://go.microsoft.com/fwlink/?linkid=2213926 if you keep seeing this error. (Please include the "+
 			"request ID "+c.requestID(2)+" in your email.)")
 	}
-}
-
-// kindFor is the Kind of e, or what its status stands for.
-func kindFor(e *llm.Error) llm.Kind {
-	if e.Kind != "" || e.Status == 0 {
-		return e.Kind
-	}
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return llm.ErrAuth
-	case http.StatusNotFound:
-		return llm.ErrNotFound
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return llm.ErrTimeout
-	case http.StatusTooManyRequests:
-		return llm.ErrRateLimited
-	case http.StatusServiceUnavailable:
-		return llm.ErrUnavailable
-	}
-	if e.Status < http.StatusInternalServerError {
-		return llm.ErrInvalid
-	}
-	return llm.ErrUnknown
 }
 
 func (c *call) throttled(e *llm.Error) *refusal {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -12,7 +13,7 @@ import (
 func (c *call) openAIFailure(e *llm.Error) *refusal {
 	again := " You can retry your request, or contact us through our help center at help.openai.com if the error " +
 		"persists. (Please include the request ID " + c.requestID(2) + " in your message.)"
-	switch kindFor(e) {
+	switch cloud.KindOf(e) {
 	case llm.ErrInvalid:
 		return invalid("", "", "Invalid request.")
 	case llm.ErrUnsupported:

@@ -60,7 +60,7 @@ func TestGate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := test.r.answer(t.Context(), t, s)
+			resp, body, err := test.r.to(t, s).Answer(t)
 			if err != nil || resp.StatusCode != test.status || !strings.HasPrefix(body, test.body) {
 				t.Errorf("%v %d %s\nwant %d %s", err, resp.StatusCode, body, test.status, test.body)
 			}
@@ -74,11 +74,11 @@ func TestGate(t *testing.T) {
 func TestAnyCredentialButNone(t *testing.T) {
 	s := start(t, nil)
 	for _, path := range []string{deploymentPath, modelsPath, azureV1Path, openAIPath, compatiblePat} {
-		resp, _, err := request{path: path}.answer(t.Context(), t, s)
+		resp, _, err := request{path: path}.to(t, s).Answer(t)
 		if err != nil || resp.StatusCode != 200 {
 			t.Errorf("%s: %v %d with a key", path, err, resp.StatusCode)
 		}
-		resp, _, err = request{path: path, header: map[string]string{}}.answer(t.Context(), t, s)
+		resp, _, err = request{path: path, header: map[string]string{}}.to(t, s).Answer(t)
 		if err != nil || resp.StatusCode != 401 {
 			t.Errorf("%s: %v %d without", path, err, resp.StatusCode)
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
@@ -15,25 +14,13 @@ const greeting = "Hello from a simulated Azure OpenAI account."
 
 // improvise is an answer that fits the request; see [Options.Improvise].
 func (c *call) improvise() *llm.Response {
-	r := &llm.Response{Usage: llm.Usage{Input: 12, Output: 9, Reported: true}}
-	r.Message.Role = llm.RoleAssistant
 	if f := c.chosen(); f != nil {
 		name, _ := f.text("name")
-		r.Message.Parts = llm.Parts{llm.ToolCall{
-			ID: "call_sim" + strconv.FormatInt(c.id, 10), Name: name, Arguments: instance(f["parameters"]),
-		}}
-		return r
+		return cloud.Improvised(llm.ToolCall{
+			ID: "call_sim" + strconv.FormatInt(c.id, 10), Name: name, Arguments: cloud.Arguments(f["parameters"]),
+		})
 	}
-	r.Message.Parts = llm.Parts{llm.Text{Text: c.words()}}
-	return r
-}
-
-// instance is a value that fits a schema, and an empty object where there is none.
-func instance(schema json.RawMessage) string {
-	if v, ok := cloud.Instance(schema); ok && len(schema) > 0 {
-		return string(v)
-	}
-	return "{}"
+	return cloud.Improvised(llm.Text{Text: c.words()})
 }
 
 // chosen is the function that the model has to call, or may call and has no result of yet; nil: it answers.
@@ -107,14 +94,13 @@ func (c *call) results() []string {
 func (c *call) words() string {
 	text := greeting
 	if c.afterTool() {
-		names := slices.Compact(slices.Sorted(slices.Values(c.results())))
-		text = "I have the result of " + strings.Join(names, " and ") + ". This answer is simulated."
+		text = cloud.ResultsText(c.results())
 	}
 	format, _ := c.fields.object("response_format")
 	switch kind, _ := format.text("type"); kind {
 	case "json_schema":
 		schema, _ := format.object("json_schema")
-		return instance(schema["schema"])
+		return cloud.Arguments(schema["schema"])
 	case "json_object":
 		return string(marshal(map[string]string{"answer": text}))
 	default:

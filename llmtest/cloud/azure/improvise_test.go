@@ -75,7 +75,7 @@ func TestImprovise(t *testing.T) {
 // said is what an answer consists of: its text, or its call and that it ended for that reason.
 func said(t *testing.T, r request, s *Server) string {
 	t.Helper()
-	resp, body, err := r.answer(t.Context(), t, s)
+	resp, body, err := r.to(t, s).Answer(t)
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("%v %d %s", err, resp.StatusCode, body)
 	}
@@ -127,13 +127,13 @@ func TestImproviseKeepsToTheScript(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := with.outcome(t, s); got.status != 503 {
+	if got := with.to(t, s).Outcome(t); got.Status != 503 {
 		t.Errorf("%+v", got)
 	}
-	if got := with.outcome(t, s); got.err == nil || !strings.Contains(got.body, `"weather"`) {
+	if got := with.to(t, s).Outcome(t); got.Err == nil || !strings.Contains(got.Body, `"weather"`) {
 		t.Errorf("%+v", got)
 	}
-	if got := with.outcome(t, s); got.body != "{}" {
+	if got := with.to(t, s).Outcome(t); got.Body != "{}" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestImprovisedCallsHaveIDsOfTheirOwn(t *testing.T) {
 	s := start(t, &Options{Improvise: true})
 	seen := map[string]bool{}
 	for range 3 {
-		_, body, err := request{body: `{"messages":[` + asks + `],"tools":[` + now + `]}`}.answer(t.Context(), t, s)
+		_, body, err := request{body: `{"messages":[` + asks + `],"tools":[` + now + `]}`}.to(t, s).Answer(t)
 		var got completion
 		if err != nil || json.Unmarshal([]byte(body), &got) != nil {
 			t.Fatal(err, body)
@@ -164,7 +164,7 @@ func TestImprovisesWithinAnyRequest(t *testing.T) {
 		`{"tools":[{"function":{"name":"f","parameters":{"$ref":"#/none"}}}],"tool_choice":"required"}`,
 		`{"response_format":{"type":"json_schema","json_schema":{"schema":false}}}`, `{"response_format":{"type":"json_schema"}}`,
 	} {
-		if got := (request{body: body}).outcome(t, s); got.status != 200 || !json.Valid([]byte(got.body)) {
+		if got := (request{body: body}).to(t, s).Outcome(t); got.Status != 200 || !json.Valid([]byte(got.Body)) {
 			t.Errorf("%s: %+v", body, got)
 		}
 	}

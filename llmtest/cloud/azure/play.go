@@ -1,8 +1,6 @@
 package azure
 
 import (
-	"time"
-
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -15,21 +13,10 @@ const (
 
 // play turns a step into the service's own bytes.
 func (c *call) play(s llmtest.Step) cloud.Reply {
-	if s.Phase == "" && s.Error != nil && s.Error.Partial != nil {
-		s.Phase = llmtest.PhaseEnd
-	}
-	switch s.Phase {
-	case llmtest.PhaseBody, llmtest.PhaseFirst, llmtest.PhaseStream, llmtest.PhaseEnd:
-	case "":
-		if s.Error != nil {
-			return c.playFailure(s)
-		}
-	default: // headers and what comes before them
-		if s.Error != nil {
-			return c.playFailure(s)
-		}
-		return cloud.Reply{Wait: cloud.Never}
-	}
+	return cloud.PlayStep(s, c.playAnswer, c.playFailure)
+}
+
+func (c *call) playAnswer(s llmtest.Step) cloud.Reply {
 	if c.stream {
 		return c.playStream(s)
 	}
@@ -39,7 +26,7 @@ func (c *call) play(s llmtest.Step) cloud.Reply {
 // playFailure answers with an error, or with the absence of an answer that the error is.
 func (c *call) playFailure(s llmtest.Step) cloud.Reply {
 	var r cloud.Reply
-	switch kindFor(s.Error) {
+	switch cloud.KindOf(s.Error) {
 	case llm.ErrConnection, llm.ErrInterrupted:
 		r = cloud.Reply{Status: cloud.NoStatus, End: cloud.EndCut}
 	case llm.ErrBadOutput:
@@ -69,7 +56,7 @@ func stopped(s llmtest.Step) []string {
 	if s.Error == nil && s.Answer().RawFinish == "content_filter" {
 		return []string{"violence (medium)"}
 	}
-	if s.Error == nil || !late || kindFor(s.Error) != llm.ErrContentFiltered {
+	if s.Error == nil || !late || cloud.KindOf(s.Error) != llm.ErrContentFiltered {
 		return nil
 	}
 	if len(s.Error.Filtered) > 0 {
@@ -78,8 +65,7 @@ func stopped(s llmtest.Step) []string {
 	return []string{"violence (medium)"}
 }
 
-// playUnary sends the answer as one body. It has no phases of its own: what hangs or breaks within the body
-// does so before it, after its first byte, in its middle, and before its last byte.
+// playUnary sends the answer as one body.
 func (c *call) playUnary(s llmtest.Step) cloud.Reply {
 	answer, why := s.Answer(), stopped(s)
 	r := cloud.Reply{Wait: s.Delay, Header: c.header(jsonType), Body: c.unary(answer, why)}
@@ -88,17 +74,14 @@ func (c *call) playUnary(s llmtest.Step) cloud.Reply {
 	case s.Cut:
 		return r.CutAt(cloud.CutHalf, cloud.EndCut)
 	case s.Error != nil && why == nil:
-		switch kindFor(s.Error) {
+		switch cloud.KindOf(s.Error) {
 		case llm.ErrConnection, llm.ErrInterrupted:
 			return r.CutAt(cloud.CutHalf, cloud.EndCut)
 		default:
 			r.Body = c.failure(s.Error).body // an error inside a 200
 		}
 	case s.Error == nil && s.Phase != "":
-		sent := map[llmtest.Phase]int{
-			llmtest.PhaseFirst: 1, llmtest.PhaseStream: len(r.Body) / 2, llmtest.PhaseEnd: len(r.Body) - 1,
-		}
-		return r.CutBody(sent[s.Phase], cloud.EndHang)
+		return r.HangIn(s.Phase, 1)
 	}
 	return r
 }
@@ -109,7 +92,7 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 	f := c.frames(answer, why, s.Phase == llmtest.PhaseFirst)
 	r := cloud.Reply{Header: c.header(sseType)}
 	tell(r.Header, answer.RateLimit)
-	t := timeline{next: s.Delay, gap: s.Gap}
+	t := cloud.Timeline{Next: s.Delay, Gap: s.Gap}
 	switch s.Phase {
 	case llmtest.PhaseBody:
 		f = frames{}
@@ -120,10 +103,10 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 	default:
 	}
 	for _, data := range f.head {
-		t.add(0, data)
+		t.Add(0, data)
 	}
 	for _, data := range f.content {
-		t.then(data)
+		t.Then(data)
 	}
 	switch {
 	case s.Cut:
@@ -134,36 +117,21 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 		r.End = cloud.EndHang
 	default:
 		for _, data := range f.tail {
-			t.then(data)
+			t.Then(data)
 		}
 	}
-	r.Chunks = t.chunks
+	r.Chunks = t.Chunks
 	return r
 }
 
 // failLate ends a stream with an error inside it, or by breaking it.
-func (c *call) failLate(e *llm.Error, t *timeline) cloud.End {
-	switch kindFor(e) {
+func (c *call) failLate(e *llm.Error, t *cloud.Timeline) cloud.End {
+	switch cloud.KindOf(e) {
 	case llm.ErrConnection, llm.ErrInterrupted:
-		t.then(nil)
+		t.Add(t.Next, nil)
 		return cloud.EndCut
 	default:
-		t.then(frame(c.failure(e).body))
+		t.Then(frame(c.failure(e).body))
 		return cloud.EndEOF
 	}
-}
-
-// timeline lays out events in time: the first after a delay, the others a gap apart.
-type timeline struct {
-	chunks    []cloud.Chunk
-	next, gap time.Duration
-}
-
-func (t *timeline) add(at time.Duration, data []byte) {
-	t.chunks = append(t.chunks, cloud.Chunk{At: at, Data: data})
-}
-
-func (t *timeline) then(data []byte) {
-	t.add(t.next, data)
-	t.next += t.gap
 }

@@ -32,7 +32,7 @@ func testRefusals(t *testing.T, tests []refused) {
 	s := start(t, nil)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := request{path: test.path, body: test.body()}.answer(t.Context(), t, s)
+			resp, body, err := request{path: test.path, body: test.body()}.to(t, s).Answer(t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func TestTakesWhatTheServiceTakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := request{path: test.path, body: refused{fields: test.fields}.body()}.answer(t.Context(), t, s)
+			resp, body, err := request{path: test.path, body: refused{fields: test.fields}.body()}.to(t, s).Answer(t)
 			if err != nil || resp.StatusCode != 200 {
 				t.Errorf("%v %d %s", err, resp.StatusCode, body)
 			}
@@ -224,7 +224,7 @@ func TestTakesWhatTheServiceTakes(t *testing.T) {
 
 func TestLenientTakesAnyFields(t *testing.T) {
 	s := start(t, &Options{Lenient: true})
-	resp, body, err := request{body: `{"model":"m","top_k":4}`}.answer(t.Context(), t, s)
+	resp, body, err := request{body: `{"model":"m","top_k":4}`}.to(t, s).Answer(t)
 	if err != nil || resp.StatusCode != 200 {
 		t.Errorf("%v %d %s", err, resp.StatusCode, body)
 	}
@@ -247,7 +247,7 @@ func TestRefusesBodies(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := test.r.answer(t.Context(), t, s)
+			resp, body, err := test.r.to(t, s).Answer(t)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,6 @@ package azure
 import (
 	"context"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
@@ -66,12 +64,8 @@ type Options struct {
 type Server struct {
 	URL string // "" if it does not listen by itself, see [New]
 
-	opts   Options
-	script *cloud.Script
-	log    *cloud.Log
-	listen *cloud.Server
-	ids    atomic.Int64
-	closed sync.Once
+	opts    Options
+	account *cloud.Account
 }
 
 // maxBody is the service's own limit of a request.
@@ -85,8 +79,7 @@ func Start(script ...llmtest.Step) *Server {
 // StartOptions is Start with all that can be set. A nil o is the zero Options.
 func StartOptions(o *Options) *Server {
 	s := New(o)
-	s.listen = cloud.MustListen(s.Handler())
-	s.URL = s.listen.URL
+	s.URL = s.account.Own(cloud.MustListen(s.Handler()))
 	return s
 }
 
@@ -95,50 +88,31 @@ func New(o *Options) *Server {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Server{opts: *o, script: cloud.NewScript(o.Script...)}
-	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
-	if s.log.Epoch.IsZero() {
-		s.log.Epoch = time.Now()
-	}
-	return s
+	log := &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
+	return &Server{opts: *o, account: cloud.NewAccount(o.Script, o.Next, log)}
 }
 
 // Handler serves the cloud on any listener.
-func (s *Server) Handler() http.Handler { return s.log.Handler(s.serve) }
+func (s *Server) Handler() http.Handler { return s.account.Log.Handler(s.serve) }
 
 // Raw answers the next requests with exact bytes, whatever they ask, before the script goes on.
-func (s *Server) Raw(replies ...Reply) { s.script.Push(cloud.Replies(replies...)...) }
+func (s *Server) Raw(replies ...Reply) { s.account.Script.Push(cloud.Replies(replies...)...) }
 
 // Requests returns all requests so far in order of arrival.
-func (s *Server) Requests() []Request { return s.log.Requests() }
+func (s *Server) Requests() []Request { return s.account.Log.Requests() }
 
 // Wait returns when n requests have ended. A server hears a little later than its client that the client left.
-func (s *Server) Wait(ctx context.Context, n int) error { return s.log.Wait(ctx, n) }
+func (s *Server) Wait(ctx context.Context, n int) error { return s.account.Log.Wait(ctx, n) }
 
 // Close ends every connection, answers that hang included, and waits for them. On a listener of your own,
 // close that first.
-func (s *Server) Close() {
-	s.closed.Do(func() {
-		if s.listen != nil {
-			s.listen.Close()
-		}
-	})
-	s.log.Drain()
-}
+func (s *Server) Close() { s.account.Close() }
 
 // serve answers one request: with the exact bytes of its turn, with the refusal it deserves, or with its step.
 func (s *Server) serve(x *cloud.Exchange) {
 	c := s.newCall(x)
 	x.Describe(c.asked, c.stream)
-	turn := s.turn(x)
-	text := turn.Fault
-	if ordered := x.R.Header.Get(cloud.FaultHeader); ordered != "" {
-		text = ordered
-	}
-	fault, err := cloud.ParseFault(text)
-	if err == nil && turn.Reply != nil {
-		err = fault.Suits(turn.Reply)
-	}
+	turn, fault, err := s.account.Turn(x)
 	if err != nil {
 		x.Play(badFault(err).reply(c))
 		return
@@ -150,26 +124,15 @@ func (s *Server) serve(x *cloud.Exchange) {
 			x.Play(no.reply(c)) // no fault bends a refusal
 			return
 		}
-		r = c.play(s.step(c, fault.Step(turn.Step)))
+		step := fault.Step(turn.Step)
+		if s.opts.Improvise {
+			step = cloud.Improvise(step, c.improvise)
+		}
+		r = c.play(step)
 	case fault.Fails(): // in place of the bytes
 		r = c.play(fault.Step(llmtest.Step{}))
 	default:
 		r = fault.Exact(*turn.Reply)
 	}
 	x.Play(fault.Reply(r, ping))
-}
-
-// step is a step of the script with what the server adds to it.
-func (s *Server) step(c *call, step llmtest.Step) llmtest.Step {
-	if s.opts.Improvise && step.Response == nil && (step.Error == nil || step.Error.Partial == nil) {
-		step.Response = c.improvise()
-	}
-	return step
-}
-
-func (s *Server) turn(x *cloud.Exchange) Turn {
-	if s.opts.Next != nil {
-		return s.opts.Next(x.Request())
-	}
-	return s.script.Next()
 }

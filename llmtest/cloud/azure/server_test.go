@@ -1,38 +1,20 @@
 package azure
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llmtest"
 )
 
 func TestScriptAndRaw(t *testing.T) {
-	s := Start(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited}), llmtest.Text("one").Times(2), llmtest.Text("two"))
-	defer s.Close()
-	s.Raw(Reply{Status: 418, Body: []byte("tea")})
-	var got []string
-	for range 6 {
-		resp, body, err := request{}.answer(t.Context(), t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		word := http.StatusText(resp.StatusCode)
-		for _, text := range []string{"one", "two"} {
-			if strings.Contains(body, `"content":"`+text+`"`) {
-				word = text
-			}
-		}
-		got = append(got, word)
-	}
-	if want := "I'm a teapot, Too Many Requests, one, one, two, two"; strings.Join(got, ", ") != want {
-		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
-	}
+	s := start(t, &Options{Script: cloud.Steps(cloudtest.Script()...)})
+	cloudtest.PlaysScript(t, s, `"content":`, func() cloudtest.Outcome { return request{}.to(t, s).Outcome(t) })
 }
 
 // TestRawIgnoresTheRequest: exact bytes are for what the cloud itself would never say.
@@ -40,7 +22,7 @@ func TestRawIgnoresTheRequest(t *testing.T) {
 	s := Start()
 	defer s.Close()
 	s.Raw(Reply{Body: []byte("[1]")})
-	_, body, err := request{path: "/nowhere", body: "{", header: map[string]string{}}.answer(t.Context(), t, s)
+	_, body, err := request{path: "/nowhere", body: "{", header: map[string]string{}}.to(t, s).Answer(t)
 	if err != nil || body != "[1]" {
 		t.Errorf("%v %q", err, body)
 	}
@@ -52,11 +34,11 @@ func TestRequestsAreLogged(t *testing.T) {
 	heard := 0
 	s := start(t, &Options{Epoch: epoch, OnRequest: func(Request) { mu.Lock(); heard++; mu.Unlock() }})
 	for _, r := range []request{{}, {body: helloStream, http2: true}, {path: "/nowhere"}, {path: openAIPath, header: map[string]string{"Authorization": "Bearer SECRET"}}} {
-		if _, _, err := r.answer(t.Context(), t, s); err != nil {
+		if _, _, err := r.to(t, s).Answer(t); err != nil {
 			t.Fatal(err)
 		}
 	}
-	last(t, s, 4)
+	cloudtest.Last(t, s, 4)
 	want := []struct {
 		model  string
 		stream bool
@@ -91,13 +73,13 @@ func TestParallelRequests(t *testing.T) {
 	for i := range 30 {
 		clients.Go(func() {
 			r := request{body: helloStream, http2: i%2 == 0}
-			if _, body, err := r.answer(t.Context(), t, s); err != nil || !strings.HasSuffix(body, "[DONE]\n\n") {
+			if _, body, err := r.to(t, s).Answer(t); err != nil || !strings.HasSuffix(body, "[DONE]\n\n") {
 				t.Errorf("%v %q", err, body)
 			}
 		})
 	}
 	clients.Wait()
-	last(t, s, 30)
+	cloudtest.Last(t, s, 30)
 }
 
 // TestHandlerOnAnotherListener: New serves without a port of its own.
@@ -110,7 +92,7 @@ func TestHandlerOnAnotherListener(t *testing.T) {
 		t.Errorf("URL %q", s.URL)
 	}
 	s.URL = other.URL
-	if got := (request{}).outcome(t, s); got.status != 200 {
+	if got := (request{}).to(t, s).Outcome(t); got.Status != 200 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -120,7 +102,7 @@ func TestCloseWhileItHangs(t *testing.T) {
 	var clients sync.WaitGroup
 	for _, http2 := range []bool{true, false} {
 		clients.Go(func() {
-			if got := (request{body: helloStream, http2: http2}).outcome(t, s); got.err == nil {
+			if got := (request{body: helloStream, http2: http2}).to(t, s).Outcome(t); got.Err == nil {
 				t.Errorf("%+v", got)
 			}
 		})

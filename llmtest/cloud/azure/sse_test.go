@@ -97,7 +97,7 @@ func TestStreams(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := start(t, &Options{Script: []Turn{{Step: test.step}}})
-			resp, body, err := request{path: test.path, body: test.body}.answer(t.Context(), t, s)
+			resp, body, err := request{path: test.path, body: test.body}.to(t, s).Answer(t)
 			if err != nil || resp.Header.Get("Content-Type") != sseType {
 				t.Fatal(err, resp.Header)
 			}
@@ -114,7 +114,7 @@ func TestStreamShape(t *testing.T) {
 		ID: "id-1", Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "<hi>"}}},
 		Usage: llm.Usage{Input: 10, Output: 7, CacheRead: 4, Reasoning: 2, Reported: true},
 	})}}})
-	_, body, err := request{body: helloStream}.answer(t.Context(), t, s)
+	_, body, err := request{body: helloStream}.to(t, s).Answer(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestUnaryShape(t *testing.T) {
 		}},
 		RateLimit: llm.RateLimit{RemainingRequests: 3, RemainingTokens: 4, Reported: true},
 	})}}})
-	resp, body, err := request{}.answer(t.Context(), t, s)
+	resp, body, err := request{}.to(t, s).Answer(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestUnaryShape(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, resp.Header.Get(name), want)
 		}
 	}
-	_, body, _ = request{path: openAIPath}.answer(t.Context(), t, s)
+	_, body, _ = request{path: openAIPath}.to(t, s).Answer(t)
 	if strings.Contains(body, "filter") {
 		t.Errorf("OpenAI does not speak of filters: %s", body)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 )
@@ -43,7 +44,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 		for _, path := range []string{deploymentPath, azureV1Path, modelsPath, openAIPath, compatiblePat} {
 			for _, body := range []string{hello, helloStream} {
 				s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&test.err)}}})
-				resp, text, err := request{path: path, body: body}.answer(t.Context(), t, s)
+				resp, text, err := request{path: path, body: body}.to(t, s).Answer(t)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -89,7 +90,7 @@ func TestErrorsInsideAnAnswerHaveTheFormOfThePath(t *testing.T) {
 		for body, want := range map[string]string{hello: "", helloStream: "error " + code} {
 			r := ordered("error=rate_limited,at=stream")
 			r.path, r.body = path, body
-			resp, text, err := r.answer(t.Context(), t, s)
+			resp, text, err := r.to(t, s).Answer(t)
 			if err != nil || resp.StatusCode != http.StatusOK {
 				t.Fatalf("%s: %v %d", path, err, resp.StatusCode)
 			}
@@ -111,7 +112,7 @@ func TestFilteredPromptNamesItsCategories(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&llm.Error{
 		Kind: llm.ErrContentFiltered, Filtered: []string{"hate (high)"}, RequestID: "req-1", NoRetry: true,
 	})}}})
-	resp, body, err := request{}.answer(t.Context(), t, s)
+	resp, body, err := request{}.to(t, s).Answer(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,21 +148,21 @@ func TestHangsAtEachPhase(t *testing.T) {
 				step := llmtest.Text("a b")
 				step.Phase = test.phase
 				s := start(t, &Options{Script: []Turn{{Step: step}}})
-				got := request{body: helloStream, http2: http2}.leaving(t, s, func(o outcome) bool {
-					return len(s.Requests()) == 1 && o.status == test.status && digests(t, o.body) == test.stream
+				got := request{body: helloStream, http2: http2}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+					return len(s.Requests()) == 1 && o.Status == test.status && digests(t, o.Body) == test.stream
 				})
-				if !errors.Is(got.err, context.Canceled) || got.status != test.status || digests(t, got.body) != test.stream {
+				if !errors.Is(got.Err, context.Canceled) || got.Status != test.status || digests(t, got.Body) != test.stream {
 					t.Errorf("stream: %+v", got)
 				}
-				got = request{http2: http2}.leaving(t, s, func(o outcome) bool {
-					return len(s.Requests()) == 2 && o.status == test.status && strings.HasPrefix(o.body, test.unary)
+				got = request{http2: http2}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+					return len(s.Requests()) == 2 && o.Status == test.status && strings.HasPrefix(o.Body, test.unary)
 				})
-				if !errors.Is(got.err, context.Canceled) || got.status != test.status || !strings.HasPrefix(got.body, test.unary) ||
-					strings.HasSuffix(got.body, "}}") {
+				if !errors.Is(got.Err, context.Canceled) || got.Status != test.status || !strings.HasPrefix(got.Body, test.unary) ||
+					strings.HasSuffix(got.Body, "}}") {
 					t.Errorf("unary: %+v", got)
 				}
 				for n := 1; n <= 2; n++ {
-					if r := last(t, s, n); !r.Gone || r.Status != test.status || r.Model != "gpt-4o" || r.Stream != (n == 1) {
+					if r := cloudtest.Last(t, s, n); !r.Gone || r.Status != test.status || r.Model != "gpt-4o" || r.Stream != (n == 1) {
 						t.Errorf("logged %+v", r)
 					}
 				}
@@ -173,8 +174,8 @@ func TestHangsAtEachPhase(t *testing.T) {
 func TestHangWithoutContentOfItsOwn(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Hang(llmtest.PhaseStream)}}})
 	const want = `filter | assistant "" | "partial "`
-	got := request{body: helloStream}.leaving(t, s, func(o outcome) bool { return digests(t, o.body) == want })
-	if digests(t, got.body) != want {
+	got := request{body: helloStream}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool { return digests(t, o.Body) == want })
+	if digests(t, got.Body) != want {
 		t.Errorf("%+v", got)
 	}
 }
@@ -206,12 +207,12 @@ func TestFailsAtEachPhase(t *testing.T) {
 				step := llmtest.Text("a b")
 				step.Error, step.Phase = &llm.Error{Kind: test.kind}, test.phase
 				s := start(t, &Options{Script: []Turn{{Step: step}}})
-				got := request{body: helloStream, http2: http2}.outcome(t, s)
-				if got.status != test.status || digests(t, got.body) != test.stream || (got.err != nil) != test.cut {
+				got := request{body: helloStream, http2: http2}.to(t, s).Outcome(t)
+				if got.Status != test.status || digests(t, got.Body) != test.stream || (got.Err != nil) != test.cut {
 					t.Errorf("stream: %+v", got)
 				}
-				got = request{http2: http2}.outcome(t, s)
-				if got.status != test.status || !strings.HasPrefix(got.body, test.unary) || (got.err != nil) != test.cut {
+				got = request{http2: http2}.to(t, s).Outcome(t)
+				if got.Status != test.status || !strings.HasPrefix(got.Body, test.unary) || (got.Err != nil) != test.cut {
 					t.Errorf("unary: %+v", got)
 				}
 			})
@@ -222,11 +223,11 @@ func TestFailsAtEachPhase(t *testing.T) {
 func TestCut(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		s := start(t, &Options{Script: []Turn{{Step: llmtest.Cut("a b")}}})
-		got := request{body: helloStream, http2: http2}.outcome(t, s)
-		if got.err == nil || digests(t, got.body) != `filter | assistant "" | "a " | "b"` {
+		got := request{body: helloStream, http2: http2}.to(t, s).Outcome(t)
+		if got.Err == nil || digests(t, got.Body) != `filter | assistant "" | "a " | "b"` {
 			t.Errorf("stream: %+v", got)
 		}
-		resp, body, err := request{http2: http2}.answer(t.Context(), t, s)
+		resp, body, err := request{http2: http2}.to(t, s).Answer(t)
 		if err == nil || resp.ContentLength <= int64(len(body)) || body == "" {
 			t.Errorf("unary: %v, %d of %d bytes", err, len(body), resp.ContentLength)
 		}
@@ -241,7 +242,7 @@ func TestPauses(t *testing.T) {
 	const pause = 40 * time.Millisecond
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Text("a b").After(pause).Every(pause)}}})
 	begin := time.Now()
-	resp, err := request{body: helloStream}.send(t.Context(), t, s)
+	resp, err := request{body: helloStream}.to(t, s).Send(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +264,7 @@ func TestPauses(t *testing.T) {
 		t.Errorf("%v, %v", err, times)
 	}
 	begin = time.Now()
-	if got := (request{}).outcome(t, s); got.status != http.StatusOK || time.Since(begin) < pause {
+	if got := (request{}).to(t, s).Outcome(t); got.Status != http.StatusOK || time.Since(begin) < pause {
 		t.Errorf("unary: %+v", got)
 	}
 }

@@ -22,7 +22,7 @@ type call struct {
 }
 
 func (s *Server) newCall(x *cloud.Exchange) *call {
-	c := &call{x: x, id: s.ids.Add(1)}
+	c := &call{x: x, id: s.account.IDs.Add(1)}
 	c.asked, c.stream, c.served = route(x.R.URL.EscapedPath())
 	c.model = modelOf(c.asked)
 	if model := s.opts.Models[c.asked]; model != "" {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -62,27 +63,10 @@ func kindFailure(k llm.Kind) *refusal {
 
 // kindFor is the Kind of e, or what its status stands for.
 func kindFor(e *llm.Error) llm.Kind {
-	if e.Kind != "" || e.Status == 0 {
-		return e.Kind
-	}
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return llm.ErrAuth
-	case http.StatusNotFound:
-		return llm.ErrNotFound
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return llm.ErrTimeout
-	case http.StatusFailedDependency:
+	if e.Kind == "" && e.Status == http.StatusFailedDependency {
 		return llm.ErrUnknown
-	case http.StatusTooManyRequests:
-		return llm.ErrRateLimited
-	case http.StatusServiceUnavailable:
-		return llm.ErrUnavailable
 	}
-	if e.Status < http.StatusInternalServerError {
-		return llm.ErrInvalid
-	}
-	return llm.ErrUnknown
+	return cloud.KindOf(e)
 }
 
 // setRetryAfter asks for a pause. Whole seconds go into Retry-After, others into the field that AWS's SDKs read

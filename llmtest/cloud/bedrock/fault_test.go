@@ -1,15 +1,16 @@
 package bedrock
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llmtest"
 )
 
@@ -56,19 +57,11 @@ func TestFaults(t *testing.T) {
 		for _, header := range []string{cloud.FaultHeader, "X-Turn"} {
 			t.Run(test.fault+"/"+header, func(t *testing.T) {
 				r := request{path: streamPath, header: map[string]string{header: test.fault}}
-				before := len(s.Requests())
-				got := r.leaving(t, s, func(o outcome) bool {
-					return errors.Is(test.err, hung) && len(s.Requests()) > before && o.status == test.status && digests(t, o.body) == test.stream
-				})
-				if test.err == nil && errors.Is(got.err, io.EOF) {
-					got.err = nil
+				digest := digests
+				if test.status >= http.StatusBadRequest { // a body of JSON
+					digest = func(*testing.T, string) string { return "" }
 				}
-				if test.status >= 400 {
-					got.body = ""
-				}
-				if got.status != test.status || !errors.Is(got.err, test.err) || digests(t, got.body) != test.stream {
-					t.Errorf("%+v %s", got, digests(t, got.body))
-				}
+				cloudtest.CheckFault(t, s, r.to(t, s), digest, cloudtest.Outcome{Status: test.status, Body: test.stream, Err: test.err})
 			})
 		}
 	}
@@ -76,32 +69,32 @@ func TestFaults(t *testing.T) {
 
 func TestFaultCutInsideAFrame(t *testing.T) {
 	s := start(t, nil)
-	got := ordered("cut=frame").outcome(t, s)
-	frames, rest := decodeFrames(t, got.body)
-	if !errors.Is(got.err, io.ErrUnexpectedEOF) || len(frames) != 3 || rest == "" || !strings.Contains(rest, ":event-type") {
-		t.Errorf("%v, %d frames and %q", got.err, len(frames), rest)
+	got := ordered("cut=frame").to(t, s).Outcome(t)
+	frames, rest := decodeFrames(t, got.Body)
+	if !errors.Is(got.Err, io.ErrUnexpectedEOF) || len(frames) != 3 || rest == "" || !strings.Contains(rest, ":event-type") {
+		t.Errorf("%v, %d frames and %q", got.Err, len(frames), rest)
 	}
 }
 
 func TestFaultPings(t *testing.T) {
 	s := start(t, nil)
-	got := ordered("ping=5ms/20ms").outcome(t, s)
-	if n := strings.Count(got.body, ping()); n != 4 || !strings.HasPrefix(got.body, ping()) {
-		t.Errorf("%d pings in %q", n, got.body)
+	got := ordered("ping=5ms/20ms").to(t, s).Outcome(t)
+	if n := strings.Count(got.Body, ping()); n != 4 || !strings.HasPrefix(got.Body, ping()) {
+		t.Errorf("%d pings in %q", n, got.Body)
 	}
-	got = ordered("ping=5ms,hang=stream").leaving(t, s, func(o outcome) bool { return strings.HasSuffix(o.body, ping()+ping()) })
-	if !strings.HasSuffix(got.body, ping()+ping()) || digests(t, got.body) != "assistant | 0 partial " && digests(t, got.body) != "assistant | 0 ok" {
-		t.Errorf("%s", digests(t, got.body))
+	got = ordered("ping=5ms,hang=stream").to(t, s).Leave(t, func(o cloudtest.Outcome) bool { return strings.HasSuffix(o.Body, ping()+ping()) })
+	if !strings.HasSuffix(got.Body, ping()+ping()) || digests(t, got.Body) != "assistant | 0 partial " && digests(t, got.Body) != "assistant | 0 ok" {
+		t.Errorf("%s", digests(t, got.Body))
 	}
 }
 
 func TestFaultRetryAfter(t *testing.T) {
 	s := start(t, nil)
-	resp, _, err := ordered("status=429,retry-after=2").answer(t.Context(), t, s)
+	resp, _, err := ordered("status=429,retry-after=2").to(t, s).Answer(t)
 	if err != nil || resp.Header.Get("Retry-After") != "2" || resp.Header.Get("X-Amz-Retry-After") != "" {
 		t.Errorf("%v %v", err, resp.Header)
 	}
-	resp, _, err = ordered("status=429,retry-after=1.5").answer(t.Context(), t, s)
+	resp, _, err = ordered("status=429,retry-after=1.5").to(t, s).Answer(t)
 	if err != nil || resp.Header.Get("X-Amz-Retry-After") != "1500" || resp.Header.Get("Retry-After") != "" {
 		t.Errorf("%v %v", err, resp.Header)
 	}
@@ -109,7 +102,7 @@ func TestFaultRetryAfter(t *testing.T) {
 
 func TestFaultBodyAndHeader(t *testing.T) {
 	s := start(t, nil)
-	resp, body, err := ordered("status=502,body=%3Chtml%3E,header=content-type:text/html,header=x-amzn-requestid:r-1").answer(t.Context(), t, s)
+	resp, body, err := ordered("status=502,body=%3Chtml%3E,header=content-type:text/html,header=x-amzn-requestid:r-1").to(t, s).Answer(t)
 	if err != nil || resp.StatusCode != 502 || body != "<html>" || resp.Header.Get("Content-Type") != "text/html" || resp.Header.Get("X-Amzn-Requestid") != "r-1" {
 		t.Errorf("%v %d %v %q", err, resp.StatusCode, resp.Header, body)
 	}
@@ -118,26 +111,21 @@ func TestFaultBodyAndHeader(t *testing.T) {
 func TestFaultGzip(t *testing.T) {
 	s := start(t, nil)
 	for _, r := range []request{ordered("gzip"), {header: map[string]string{cloud.FaultHeader: "gzip"}}} {
-		resp, err := r.send(t.Context(), t, s)
+		resp, err := r.to(t, s).Send(t)
 		if err != nil {
 			t.Fatal(err)
 		}
-		zip, err := gzip.NewReader(resp.Body)
-		if err != nil || resp.Header.Get("Content-Encoding") != "gzip" {
-			t.Fatal(err, resp.Header)
+		if body := cloudtest.Unzip(t, resp); !strings.Contains(body, `"ok"`) {
+			t.Error(body)
 		}
-		if body := readAll(t, zip); !strings.Contains(body, `"ok"`) {
-			t.Errorf("%s", body)
-		}
-		resp.Body.Close()
 	}
 }
 
 func TestFaultsOfAWholeBody(t *testing.T) {
 	s := start(t, nil)
 	for fault, want := range map[string]error{"cut": io.ErrUnexpectedEOF, "reset": syscall.ECONNRESET, "trickle=100/1ms": nil} {
-		got := request{header: map[string]string{cloud.FaultHeader: fault}}.outcome(t, s)
-		if !errors.Is(got.err, want) || got.status != 200 || (want == nil) != strings.HasSuffix(got.body, "}}") {
+		got := request{header: map[string]string{cloud.FaultHeader: fault}}.to(t, s).Outcome(t)
+		if !errors.Is(got.Err, want) || got.Status != 200 || (want == nil) != strings.HasSuffix(got.Body, "}}") {
 			t.Errorf("%s: %+v", fault, got)
 		}
 	}
@@ -145,7 +133,7 @@ func TestFaultsOfAWholeBody(t *testing.T) {
 
 func TestBadFaultIsA400(t *testing.T) {
 	s := start(t, nil)
-	resp, body, err := ordered("hang,trickle=fast").answer(t.Context(), t, s)
+	resp, body, err := ordered("hang,trickle=fast").to(t, s).Answer(t)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func TestStreams(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := start(t, &Options{Script: []Turn{{Step: test.step}}})
-			resp, body, err := request{path: streamPath}.answer(t.Context(), t, s)
+			resp, body, err := request{path: streamPath}.to(t, s).Answer(t)
 			if err != nil || resp.Header.Get("Content-Type") != streamType {
 				t.Fatal(err, resp.Header)
 			}
@@ -175,7 +175,7 @@ func TestStreamShape(t *testing.T) {
 		ID: "id-1", Message: llm.User("<hi>"),
 		Usage: llm.Usage{Input: 1040, Output: 7, CacheRead: 1028, Reasoning: 2, Reported: true},
 	})}}})
-	resp, body, err := request{path: streamPath, body: strings.Replace(hello, "}]}]", `}]}],"performanceConfig":{"latency":"optimized"}`, 1)}.answer(t.Context(), t, s)
+	resp, body, err := request{path: streamPath, body: strings.Replace(hello, "}]}]", `}]}],"performanceConfig":{"latency":"optimized"}`, 1)}.to(t, s).Answer(t)
 	if err != nil || resp.Header.Get("X-Amzn-Requestid") != "id-1" {
 		t.Fatal(err, resp.Header)
 	}
@@ -233,7 +233,7 @@ func TestUnaryShape(t *testing.T) {
 		}}})},
 		{Step: llmtest.Text("hi")},
 	}})
-	_, body, err := request{}.answer(t.Context(), t, s)
+	_, body, err := request{}.to(t, s).Answer(t)
 	const want = `{"metrics":{"latencyMs":1},"output":{"message":{"content":[` +
 		`{"reasoningContent":{"reasoningText":{"signature":"sig","text":"so"}}},{"text":"<a>"},` +
 		`{"toolUse":{"input":{"x":[1,2]},"name":"f","toolUseId":"c"}},{"toolUse":{"input":"{\"x\":","name":"g","toolUseId":"d"}},` +
@@ -244,7 +244,7 @@ func TestUnaryShape(t *testing.T) {
 	}
 	caching := `{"messages":[{"role":"user","content":[{"text":"hi"},{"cachePoint":{"type":"default"}}]}],"serviceTier":{"type":"flex"},` +
 		`"guardrailConfig":{"guardrailIdentifier":"abc","guardrailVersion":"1","trace":"enabled"}}`
-	resp, body, err := request{body: caching}.answer(t.Context(), t, s)
+	resp, body, err := request{body: caching}.to(t, s).Answer(t)
 	if err != nil || !strings.HasSuffix(body, `"serviceTier":{"type":"flex"},"stopReason":"end_turn","trace":{"guardrail":{"actionReason":"No action."}},`+
 		`"usage":{"cacheReadInputTokenCount":0,"cacheReadInputTokens":0,"cacheWriteInputTokenCount":0,"cacheWriteInputTokens":0,"inputTokens":5,"outputTokens":3,"totalTokens":8}}`) {
 		t.Errorf("%v %s", err, body)

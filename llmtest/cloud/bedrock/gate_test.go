@@ -42,7 +42,7 @@ func TestGate(t *testing.T) {
 		{"too large", request{body: strings.Repeat(" ", maxBody+1), header: bearer("Bearer the-token")}, 400, "ValidationException", `{"message":"Input is too long for requested model."}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := test.r.answer(t.Context(), t, s)
+			resp, body, err := test.r.to(t, s).Answer(t)
 			if err != nil || resp.StatusCode != test.status || exceptionOf(resp) != test.exception || !strings.HasPrefix(body, test.body) {
 				t.Errorf("%v %d %s %s\nwant %d %s %s", err, resp.StatusCode, exceptionOf(resp), body, test.status, test.exception, test.body)
 			}
@@ -59,7 +59,7 @@ func TestErrorTypesAreInTheirNameSpace(t *testing.T) {
 		"old":       "ExpiredTokenException:http://internal.amazon.com/coral/com.amazon.coral.service/",
 		"the-token": "ValidationException:http://internal.amazon.com/coral/com.amazon.bedrock/",
 	} {
-		resp, _, err := request{body: "{}", header: bearer("Bearer " + name)}.answer(t.Context(), t, s)
+		resp, _, err := request{body: "{}", header: bearer("Bearer " + name)}.to(t, s).Answer(t)
 		if err != nil || resp.Header.Get("X-Amzn-Errortype") != want {
 			t.Errorf("%v %v, want %s", err, resp.Header, want)
 		}
@@ -97,8 +97,8 @@ func TestModels(t *testing.T) {
 		{"not listed", some, "amazon.nova-pro-v1%3A0", "", 400, badModel},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := request{path: "/model/" + test.model + "/converse", body: test.body}.outcome(t, test.s)
-			if got.status != test.status || !strings.HasPrefix(got.body, test.want) {
+			got := request{path: "/model/" + test.model + "/converse", body: test.body}.to(t, test.s).Outcome(t)
+			if got.Status != test.status || !strings.HasPrefix(got.Body, test.want) {
 				t.Errorf("%+v", got)
 			}
 		})

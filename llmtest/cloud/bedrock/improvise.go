@@ -4,48 +4,26 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/llmtest"
 )
 
 // greeting is the text of an improvised answer, if nothing else is asked for.
 const greeting = "Hello from a simulated Bedrock account."
 
-// step is a step of the script with what the server adds to it.
-func (s *Server) step(c *call, step llmtest.Step) llmtest.Step {
-	if s.opts.Improvise && step.Response == nil && (step.Error == nil || step.Error.Partial == nil) {
-		step.Response = c.improvise()
-	}
-	return step
-}
-
 // improvise is an answer that fits the request; see [Options.Improvise]. A lenient server has checked nothing.
 func (c *call) improvise() *llm.Response {
-	r := &llm.Response{Usage: llm.Usage{Input: 12, Output: 9, Reported: true}}
-	r.Message.Role = llm.RoleAssistant
 	if t := c.chosen(); t != nil {
 		var schema json.RawMessage
 		if t.InputSchema != nil {
 			schema = t.InputSchema.JSON
 		}
-		r.Message.Parts = llm.Parts{llm.ToolCall{
-			ID: "tooluse_sim" + strconv.FormatInt(c.id, 10), Name: *t.Name, Arguments: instance(schema),
-		}}
-		return r
+		return cloud.Improvised(llm.ToolCall{
+			ID: "tooluse_sim" + strconv.FormatInt(c.id, 10), Name: *t.Name, Arguments: cloud.Arguments(schema),
+		})
 	}
-	r.Message.Parts = llm.Parts{llm.Text{Text: c.words()}}
-	return r
-}
-
-// instance is a value that fits a schema, and an empty object where there is none.
-func instance(schema json.RawMessage) string {
-	if v, ok := cloud.Instance(schema); ok && len(schema) > 0 {
-		return string(v)
-	}
-	return "{}"
+	return cloud.Improvised(llm.Text{Text: c.words()})
 }
 
 // chosen is the tool that the model has to use, or may use and has no result of yet; nil: it answers.
@@ -94,13 +72,12 @@ func (r *conversation) results() []string {
 func (c *call) words() string {
 	if o := c.body.OutputConfig; o != nil && o.TextFormat != nil && o.TextFormat.Structure != nil &&
 		o.TextFormat.Structure.JSONSchema != nil && o.TextFormat.Structure.JSONSchema.Schema != nil {
-		return instance(json.RawMessage(*o.TextFormat.Structure.JSONSchema.Schema))
+		return cloud.Arguments(json.RawMessage(*o.TextFormat.Structure.JSONSchema.Schema))
 	}
 	if !c.body.endsWithResult() {
 		return greeting
 	}
-	names := slices.Compact(slices.Sorted(slices.Values(c.body.results())))
-	return "I have the result of " + strings.Join(names, " and ") + ". This answer is simulated."
+	return cloud.ResultsText(c.body.results())
 }
 
 func (r *conversation) endsWithResult() bool {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 )
 
 // The pieces of the requests below.
@@ -49,7 +51,7 @@ func TestImprovise(t *testing.T) {
 	s := start(t, &Options{Improvise: true})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := request{body: `{"messages":[` + tt.messages + `]` + tt.fields + `}`}.outcome(t, s)
+			got := request{body: `{"messages":[` + tt.messages + `]` + tt.fields + `}`}.to(t, s).Outcome(t)
 			var answer struct {
 				Output struct {
 					Message struct {
@@ -63,8 +65,8 @@ func TestImprovise(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(got.body), &answer); err != nil || len(answer.Output.Message.Content) != 1 {
-				t.Fatalf("%d %s %v", got.status, got.body, err)
+			if err := json.Unmarshal([]byte(got.Body), &answer); err != nil || len(answer.Output.Message.Content) != 1 {
+				t.Fatalf("%d %s %v", got.Status, got.Body, err)
 			}
 			block := answer.Output.Message.Content[0]
 			said := block.Text
@@ -74,10 +76,10 @@ func TestImprovise(t *testing.T) {
 			if said != tt.want {
 				t.Errorf("it says %s, want %s", said, tt.want)
 			}
-			stream := request{path: streamPath, body: `{"messages":[` + tt.messages + `]` + tt.fields + `}`}.outcome(t, s)
-			frames, rest := decodeFrames(t, stream.body)
-			if stream.status != 200 || len(frames) < 5 || rest != "" {
-				t.Errorf("as a stream: %d, %d frames", stream.status, len(frames))
+			stream := request{path: streamPath, body: `{"messages":[` + tt.messages + `]` + tt.fields + `}`}.to(t, s).Outcome(t)
+			frames, rest := decodeFrames(t, stream.Body)
+			if stream.Status != 200 || len(frames) < 5 || rest != "" {
+				t.Errorf("as a stream: %d, %d frames", stream.Status, len(frames))
 			}
 		})
 	}
@@ -91,8 +93,8 @@ func TestImproviseLeniently(t *testing.T) {
 		`"toolConfig":{"tools":[{"toolSpec":{"name":"x"}}]}`, `"outputConfig":{"textFormat":{"structure":{}}}`,
 		`"messages":[{"content":[{"toolUse":{}},{"toolResult":{}}]}]`,
 	} {
-		if got := (request{body: `{` + fields + `}`}).outcome(t, s); got.status != 200 || got.err != nil {
-			t.Errorf("%s: %d %s %v", fields, got.status, got.body, got.err)
+		if got := (request{body: `{` + fields + `}`}).to(t, s).Outcome(t); got.Status != 200 || got.Err != nil {
+			t.Errorf("%s: %d %s %v", fields, got.Status, got.Body, got.Err)
 		}
 	}
 }
@@ -126,20 +128,22 @@ func TestFaultsOfExactFrames(t *testing.T) {
 		t.Run(tt.fault, func(t *testing.T) {
 			s := start(t, &Options{Script: []Turn{{Reply: tt.reply}}})
 			r := ordered(tt.fault)
-			var got outcome
+			var got cloudtest.Outcome
 			if tt.hangs {
-				got = r.leaving(t, s, func(o outcome) bool { return o.status == tt.status && o.body == tt.body && len(s.Requests()) == 1 })
+				got = r.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+					return o.Status == tt.status && o.Body == tt.body && len(s.Requests()) == 1
+				})
 			} else {
-				got = r.outcome(t, s)
+				got = r.to(t, s).Outcome(t)
 			}
-			if got.status != tt.status || got.body != tt.body {
-				t.Errorf("%d %q, want %d %q", got.status, got.body, tt.status, tt.body)
+			if got.Status != tt.status || got.Body != tt.body {
+				t.Errorf("%d %q, want %d %q", got.Status, got.Body, tt.status, tt.body)
 			}
 		})
 	}
 	s := start(t, &Options{Script: []Turn{{Reply: reply}}})
 	for fault, want := range map[string]string{"status=429": "ThrottlingException", "status=429,at=stream": "BadFault"} {
-		resp, body, err := ordered(fault).answer(t.Context(), t, s)
+		resp, body, err := ordered(fault).to(t, s).Answer(t)
 		if err != nil || exceptionOf(resp) != want {
 			t.Errorf("%s: %v %s %s", fault, err, exceptionOf(resp), body)
 		}
@@ -151,7 +155,7 @@ func TestAuthoritySigned(t *testing.T) {
 	s := start(t, &Options{AccessKey: "AKID", SecretKey: "secret"})
 	for _, secret := range []string{"secret", "another"} {
 		r := request{http2: true, header: map[string]string{}}
-		req := r.make(t.Context(), t, s)
+		req := r.to(t, s).Request
 		date := time.Now().UTC().Format(timeFormat)
 		sig := signed{
 			accessKey: "AKID", date: date[:8], region: "us-east-1", service: "bedrock", terminal: "aws4_request",
@@ -163,8 +167,8 @@ func TestAuthoritySigned(t *testing.T) {
 		r.header["Authorization"] = algorithm + " Credential=AKID/" + date[:8] + "/us-east-1/bedrock/aws4_request, " +
 			"SignedHeaders=" + strings.Join(sig.headers, ";") + ", Signature=" + signature
 		want := map[string]int{"secret": 200, "another": 403}[secret]
-		if got := r.outcome(t, s); got.status != want {
-			t.Errorf("signed with %q: %d %s, want %d", secret, got.status, got.body, want)
+		if got := r.to(t, s).Outcome(t); got.Status != want {
+			t.Errorf("signed with %q: %d %s, want %d", secret, got.Status, got.Body, want)
 		}
 	}
 }

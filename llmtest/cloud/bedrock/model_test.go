@@ -98,8 +98,8 @@ func TestTakesWhatTheServiceTakes(t *testing.T) {
 		"a schema":                   {body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"x","schema":"{\"type\":\"object\",\"additionalProperties\":false}"}}}}}`},
 		"a system tool":              {path: path("us.amazon.nova-2-lite-v1:0", false), body: `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"toolConfig":{"tools":[{"systemTool":{"name":"nova_grounding"}}],"toolChoice":{"any":{}}}}`},
 	} {
-		if got := r.outcome(t, s); got.status != 200 || got.err != nil || !strings.HasPrefix(got.body, `{"metrics"`) {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+		if got := r.to(t, s).Outcome(t); got.Status != 200 || got.Err != nil || !strings.HasPrefix(got.Body, `{"metrics"`) {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package bedrock
 
 import (
-	"time"
-
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -15,20 +13,7 @@ const (
 
 // play turns a step into the service's own bytes.
 func (c *call) play(s llmtest.Step) cloud.Reply {
-	if s.Phase == "" && s.Error != nil && s.Error.Partial != nil {
-		s.Phase = llmtest.PhaseEnd
-	}
-	switch s.Phase {
-	case llmtest.PhaseBody, llmtest.PhaseFirst, llmtest.PhaseStream, llmtest.PhaseEnd:
-	default: // headers and what comes before them
-		if s.Error == nil && s.Phase != "" {
-			return cloud.Reply{Wait: cloud.Never}
-		}
-		if s.Error != nil {
-			return c.playFailure(s)
-		}
-	}
-	return c.playAnswer(s)
+	return cloud.PlayStep(s, c.playAnswer, c.playFailure)
 }
 
 func (c *call) playAnswer(s llmtest.Step) cloud.Reply {
@@ -90,8 +75,7 @@ func (c *call) stopped(s llmtest.Step) string {
 	}
 }
 
-// playUnary sends the answer as one body. It has no phases of its own: what hangs or breaks within the body
-// does so before it, after its first byte, in its middle, and before its last byte.
+// playUnary sends the answer as one body.
 func (c *call) playUnary(s llmtest.Step) cloud.Reply {
 	stop := c.stopped(s)
 	answer := s.Answer()
@@ -108,10 +92,7 @@ func (c *call) playUnary(s llmtest.Step) cloud.Reply {
 			r.Body = marshal(map[string]string{"__type": no.exception, "message": no.message})
 		}
 	case s.Error == nil && s.Phase != "":
-		sent := map[llmtest.Phase]int{
-			llmtest.PhaseFirst: 1, llmtest.PhaseStream: len(r.Body) / 2, llmtest.PhaseEnd: len(r.Body) - 1,
-		}
-		return r.CutBody(sent[s.Phase], cloud.EndHang)
+		return r.HangIn(s.Phase, 1)
 	}
 	return r
 }
@@ -121,7 +102,7 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 	stop := c.stopped(s)
 	answer := s.Answer()
 	f := c.frames(answer, stop, s.Delay)
-	t := timeline{next: s.Delay, gap: s.Gap}
+	t := cloud.Timeline{Next: s.Delay, Gap: s.Gap}
 	switch s.Phase {
 	case llmtest.PhaseBody:
 		f = frames{}
@@ -132,10 +113,10 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 	default:
 	}
 	for _, data := range f.head {
-		t.add(0, data)
+		t.Add(0, data)
 	}
 	for _, event := range f.content {
-		t.then(event...)
+		t.Then(event...)
 	}
 	r := cloud.Reply{Header: c.answerHeader(streamType, answer)}
 	switch {
@@ -147,39 +128,20 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 		r.End = cloud.EndHang
 	default:
 		for _, data := range f.tail {
-			t.then(data)
+			t.Then(data)
 		}
 	}
-	r.Chunks = t.chunks
+	r.Chunks = t.Chunks
 	return r
 }
 
 // failLate ends a stream with an exception inside it, or by breaking it.
-func (c *call) failLate(e *llm.Error, t *timeline) cloud.End {
+func (c *call) failLate(e *llm.Error, t *cloud.Timeline) cloud.End {
 	switch kindFor(e) {
 	case llm.ErrConnection, llm.ErrInterrupted:
-		t.then(nil)
 		return cloud.EndCut
 	default:
-		t.then(c.failure(e).frame())
+		t.Then(c.failure(e).frame())
 		return cloud.EndEOF
 	}
-}
-
-// timeline lays out frames in time: the first after a delay, the others a gap apart.
-type timeline struct {
-	chunks    []cloud.Chunk
-	next, gap time.Duration
-}
-
-func (t *timeline) add(at time.Duration, data []byte) {
-	t.chunks = append(t.chunks, cloud.Chunk{At: at, Data: data})
-}
-
-// then adds frames that come together.
-func (t *timeline) then(frames ...[]byte) {
-	for _, data := range frames {
-		t.add(t.next, data)
-	}
-	t.next += t.gap
 }

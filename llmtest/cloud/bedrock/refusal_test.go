@@ -33,7 +33,7 @@ func testRefusals(t *testing.T, tests []refused) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := request{path: test.path, body: test.body()}
-			resp, body, err := r.answer(t.Context(), t, s)
+			resp, body, err := r.to(t, s).Answer(t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,8 +47,8 @@ func testRefusals(t *testing.T, tests []refused) {
 			if resp.Header.Get("X-Amzn-Requestid") == "" || resp.Header.Get("Content-Type") != jsonType {
 				t.Errorf("header %v", resp.Header)
 			}
-			if got := r.outcome(t, lenient); got.status != 200 {
-				t.Errorf("a lenient server says %d %s", got.status, got.body)
+			if got := r.to(t, lenient).Outcome(t); got.Status != 200 {
+				t.Errorf("a lenient server says %d %s", got.Status, got.Body)
 			}
 		})
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
@@ -84,13 +82,9 @@ type Options struct {
 type Server struct {
 	URL string // "" if it does not listen by itself, see [New]
 
-	opts   Options
-	script *cloud.Script
-	log    *cloud.Log
-	listen *cloud.Server
-	tls    *cloud.TLSServer // nil without TLS
-	ids    atomic.Int64
-	closed sync.Once
+	opts    Options
+	account *cloud.Account
+	tls     *cloud.TLSServer // nil without TLS
 }
 
 // maxBody is about where the service stops reading a request.
@@ -106,11 +100,10 @@ func StartOptions(o *Options) *Server {
 	s := New(o)
 	if s.opts.TLS {
 		s.tls = cloud.MustListenTLS(s.Handler())
-		s.listen = s.tls.Server
+		s.URL = s.account.Own(s.tls.Server)
 	} else {
-		s.listen = cloud.MustListen(s.Handler())
+		s.URL = s.account.Own(cloud.MustListen(s.Handler()))
 	}
-	s.URL = s.listen.URL
 	return s
 }
 
@@ -119,20 +112,16 @@ func New(o *Options) *Server {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Server{opts: *o, script: cloud.NewScript(o.Script...)}
-	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
-	if s.log.Epoch.IsZero() {
-		s.log.Epoch = time.Now()
-	}
-	return s
+	log := &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
+	return &Server{opts: *o, account: cloud.NewAccount(o.Script, o.Next, log)}
 }
 
 // Handler serves the cloud on any listener.
 func (s *Server) Handler() http.Handler {
 	if s.opts.Early {
-		return s.log.EarlyHandler(s.answer)
+		return s.account.Log.EarlyHandler(s.answer)
 	}
-	return s.log.Handler(func(x *cloud.Exchange) { x.Play(s.answer(x)) })
+	return s.account.Log.Handler(func(x *cloud.Exchange) { x.Play(s.answer(x)) })
 }
 
 // Client returns a new client that trusts the server, with TLS too. Close its idle connections.
@@ -152,38 +141,23 @@ func (s *Server) CertPool() *x509.CertPool {
 }
 
 // Raw answers the next requests with exact bytes, whatever they ask, before the script goes on.
-func (s *Server) Raw(replies ...Reply) { s.script.Push(cloud.Replies(replies...)...) }
+func (s *Server) Raw(replies ...Reply) { s.account.Script.Push(cloud.Replies(replies...)...) }
 
 // Requests returns all requests so far in order of arrival.
-func (s *Server) Requests() []Request { return s.log.Requests() }
+func (s *Server) Requests() []Request { return s.account.Log.Requests() }
 
 // Wait returns when n requests have ended. A server hears a little later than its client that the client left.
-func (s *Server) Wait(ctx context.Context, n int) error { return s.log.Wait(ctx, n) }
+func (s *Server) Wait(ctx context.Context, n int) error { return s.account.Log.Wait(ctx, n) }
 
 // Close ends every connection, answers that hang included, and waits for them. On a listener of your own,
 // close that first.
-func (s *Server) Close() {
-	s.closed.Do(func() {
-		if s.listen != nil {
-			s.listen.Close()
-		}
-	})
-	s.log.Drain()
-}
+func (s *Server) Close() { s.account.Close() }
 
 // answer is what one request gets: the exact bytes of its turn, the refusal it deserves, or its step.
 func (s *Server) answer(x *cloud.Exchange) Reply {
 	c := s.newCall(x)
 	x.Describe(c.asked, c.stream)
-	turn := s.turn(x)
-	text := turn.Fault
-	if ordered := x.R.Header.Get(cloud.FaultHeader); ordered != "" {
-		text = ordered
-	}
-	fault, err := cloud.ParseFault(text)
-	if err == nil && turn.Reply != nil {
-		err = fault.Suits(turn.Reply)
-	}
+	turn, fault, err := s.account.Turn(x)
 	if err != nil {
 		return badFault(err).reply(c)
 	}
@@ -193,18 +167,15 @@ func (s *Server) answer(x *cloud.Exchange) Reply {
 		if no := s.check(c); no != nil {
 			return no.reply(c) // no fault bends a refusal
 		}
-		r = c.play(s.step(c, fault.Step(turn.Step)))
+		step := fault.Step(turn.Step)
+		if s.opts.Improvise {
+			step = cloud.Improvise(step, c.improvise)
+		}
+		r = c.play(step)
 	case fault.Fails(): // in place of the bytes
 		r = c.play(fault.Step(llmtest.Step{}))
 	default:
 		r = fault.Exact(*turn.Reply)
 	}
 	return fault.Reply(r, ping())
-}
-
-func (s *Server) turn(x *cloud.Exchange) Turn {
-	if s.opts.Next != nil {
-		return s.opts.Next(x.Request())
-	}
-	return s.script.Next()
 }

@@ -13,31 +13,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
-	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llmtest"
 )
 
 func TestScriptAndRaw(t *testing.T) {
-	s := Start(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited}), llmtest.Text("one").Times(2), llmtest.Text("two"))
-	defer s.Close()
-	s.Raw(Reply{Status: 418, Body: []byte("tea")})
-	var got []string
-	for range 6 {
-		resp, body, err := request{}.answer(t.Context(), t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		word := http.StatusText(resp.StatusCode)
-		for _, text := range []string{"one", "two"} {
-			if strings.Contains(body, `"text":"`+text+`"`) {
-				word = text
-			}
-		}
-		got = append(got, word)
-	}
-	if want := "I'm a teapot, Too Many Requests, one, one, two, two"; strings.Join(got, ", ") != want {
-		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
-	}
+	s := start(t, &Options{Script: cloud.Steps(cloudtest.Script()...)})
+	cloudtest.PlaysScript(t, s, `"text":`, func() cloudtest.Outcome { return request{}.to(t, s).Outcome(t) })
 }
 
 // TestRawIgnoresTheRequest: exact bytes are for what the cloud itself would never say.
@@ -45,7 +28,7 @@ func TestRawIgnoresTheRequest(t *testing.T) {
 	s := Start()
 	defer s.Close()
 	s.Raw(Reply{Body: []byte("[1]")})
-	if got := (request{path: "/nowhere", body: "{", header: bearer("")}).outcome(t, s); got.err != nil || got.body != "[1]" {
+	if got := (request{path: "/nowhere", body: "{", header: bearer("")}).to(t, s).Outcome(t); got.Err != nil || got.Body != "[1]" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -56,11 +39,11 @@ func TestRequestsAreLogged(t *testing.T) {
 	heard := 0
 	s := start(t, &Options{Epoch: epoch, OnRequest: func(Request) { mu.Lock(); heard++; mu.Unlock() }})
 	for _, r := range []request{{}, {path: streamPath, http2: true}, {path: "/nowhere"}, {header: bearer("Bearer SECRET")}} {
-		if _, _, err := r.answer(t.Context(), t, s); err != nil {
+		if _, _, err := r.to(t, s).Answer(t); err != nil {
 			t.Fatal(err)
 		}
 	}
-	last(t, s, 4)
+	cloudtest.Last(t, s, 4)
 	const id = "us.anthropic.claude-sonnet-4-20250514-v1:0"
 	want := []struct {
 		model  string
@@ -90,13 +73,13 @@ func TestParallelRequests(t *testing.T) {
 	for i := range 30 {
 		clients.Go(func() {
 			r := request{path: streamPath, http2: i%2 == 0}
-			if got := r.outcome(t, s); got.err != nil || digests(t, got.body) != "assistant | 0 a  | 0 b  | 0 c | 0 end | stop end_turn | metadata" {
-				t.Errorf("%v %s", got.err, digests(t, got.body))
+			if got := r.to(t, s).Outcome(t); got.Err != nil || digests(t, got.Body) != "assistant | 0 a  | 0 b  | 0 c | 0 end | stop end_turn | metadata" {
+				t.Errorf("%v %s", got.Err, digests(t, got.Body))
 			}
 		})
 	}
 	clients.Wait()
-	last(t, s, 30)
+	cloudtest.Last(t, s, 30)
 }
 
 // TestHandlerOnAnotherListener: New serves without a port of its own.
@@ -109,7 +92,7 @@ func TestHandlerOnAnotherListener(t *testing.T) {
 		t.Errorf("URL %q", s.URL)
 	}
 	s.URL = other.URL
-	if got := (request{}).outcome(t, s); got.status != 200 {
+	if got := (request{}).to(t, s).Outcome(t); got.Status != 200 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -119,7 +102,7 @@ func TestTLS(t *testing.T) {
 	client := s.Client()
 	defer client.CloseIdleConnections()
 	for n := range 2 {
-		resp, err := client.Do(request{path: streamPath}.make(t.Context(), t, s))
+		resp, err := client.Do(request{path: streamPath}.to(t, s).Request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,14 +146,14 @@ func TestEarly(t *testing.T) {
 	if rest := readAll(t, resp.Body); rest != "" {
 		t.Errorf("and then %q", rest)
 	}
-	if r := last(t, s, 1); string(r.Body) != "{}" || !r.Stream || r.Status != 200 {
+	if r := cloudtest.Last(t, s, 1); string(r.Body) != "{}" || !r.Stream || r.Status != 200 {
 		t.Errorf("logged %+v", r)
 	}
-	if got := (request{path: "/nowhere"}).outcome(t, s); got.body != unknownOperation {
+	if got := (request{path: "/nowhere"}).to(t, s).Outcome(t); got.Body != unknownOperation {
 		t.Errorf("%+v", got)
 	}
 	for _, http2 := range []bool{false, true} {
-		if got := (request{path: streamPath, http2: http2}).outcome(t, s); got.err != nil || !strings.HasSuffix(digests(t, got.body), "metadata") {
+		if got := (request{path: streamPath, http2: http2}).to(t, s).Outcome(t); got.Err != nil || !strings.HasSuffix(digests(t, got.Body), "metadata") {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -182,7 +165,7 @@ func TestCloseWhileItHangs(t *testing.T) {
 		var clients sync.WaitGroup
 		for _, http2 := range []bool{true, false} {
 			clients.Go(func() {
-				if got := (request{path: streamPath, http2: http2}).outcome(t, s); got.err == nil {
+				if got := (request{path: streamPath, http2: http2}).to(t, s).Outcome(t); got.Err == nil {
 					t.Errorf("%+v", got)
 				}
 			})

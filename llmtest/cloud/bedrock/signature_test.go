@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -130,8 +131,8 @@ func TestSignatures(t *testing.T) {
 		}, exception: invalid, message: "Credential should be scoped with a valid terminator: 'aws4_request'."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := request{path: streamPath}.make(t.Context(), t, s)
-			r.Header.Set("X-Amz-Security-Token", or(test.session, "session"))
+			r := request{path: streamPath}.to(t, s).Request
+			r.Header.Set("X-Amz-Security-Token", cmp.Or(test.session, "session"))
 			at, headers := test.at, test.headers
 			if at.IsZero() {
 				at = now
@@ -139,7 +140,7 @@ func TestSignatures(t *testing.T) {
 			if headers == nil {
 				headers = usual
 			}
-			sign(t, r, hello, or(test.key, "AKID"), or(test.secret, "secret"), or(test.scope, scope), at, headers...)
+			sign(t, r, hello, cmp.Or(test.key, "AKID"), cmp.Or(test.secret, "secret"), cmp.Or(test.scope, scope), at, headers...)
 			if test.change != nil {
 				test.change(r)
 			}
@@ -167,14 +168,14 @@ func TestSignatures(t *testing.T) {
 // TestAnySignatureOfGoodForm: without a secret nothing can be compared, but the form counts.
 func TestAnySignatureOfGoodForm(t *testing.T) {
 	s := start(t, nil)
-	if got := signedRequest("AKID", "any").outcome(t, s); got.status != 200 {
+	if got := signedRequest("AKID", "any").to(t, s).Outcome(t); got.Status != 200 {
 		t.Errorf("%+v", got)
 	}
-	if got := (request{header: bearer(algorithm + " Signature=x")}).outcome(t, s); got.status != 403 {
+	if got := (request{header: bearer(algorithm + " Signature=x")}).to(t, s).Outcome(t); got.Status != 403 {
 		t.Errorf("%+v", got)
 	}
 	s = start(t, &Options{AccessKey: "AKID"})
-	if got := (request{header: bearer("Bearer x")}).outcome(t, s); got.status != 403 || got.body != badToken {
+	if got := (request{header: bearer("Bearer x")}).to(t, s).Outcome(t); got.Status != 403 || got.Body != badToken {
 		t.Errorf("a token where a signature is wanted: %+v", got)
 	}
 }

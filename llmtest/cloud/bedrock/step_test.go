@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 )
@@ -51,7 +53,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 	} {
 		for _, path := range []string{unaryPath, streamPath} {
 			s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&test.err)}}})
-			resp, text, err := request{path: path}.answer(t.Context(), t, s)
+			resp, text, err := request{path: path}.to(t, s).Answer(t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +61,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 				t.Errorf("%+v: %d %s %s", test.err, resp.StatusCode, exceptionOf(resp), text)
 			}
 			got := llm.HTTPError(resp.StatusCode, resp.Header, []byte(text))
-			if want := or(string(test.kind), string(test.err.Kind)); string(got.Kind) != want || got.RetryAfter != test.err.RetryAfter {
+			if want := cmp.Or(string(test.kind), string(test.err.Kind)); string(got.Kind) != want || got.RetryAfter != test.err.RetryAfter {
 				t.Errorf("%+v is read back as %s, %s", test.err, got.Kind, got.RetryAfter)
 			}
 		}
@@ -68,7 +70,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 
 func TestErrorHeaders(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&llm.Error{Kind: llm.ErrUnavailable, RequestID: "req-1", NoRetry: true})}}})
-	resp, _, err := request{}.answer(t.Context(), t, s)
+	resp, _, err := request{}.to(t, s).Answer(t)
 	if err != nil || resp.Header.Get("X-Amzn-Requestid") != "req-1" || resp.Header.Get("X-Should-Retry") != "false" {
 		t.Errorf("%v %v", err, resp.Header)
 	}
@@ -94,21 +96,21 @@ func TestHangsAtEachPhase(t *testing.T) {
 				step := llmtest.Text("a b")
 				step.Phase = test.phase
 				s := start(t, &Options{Script: []Turn{{Step: step}}})
-				got := request{path: streamPath, http2: http2}.leaving(t, s, func(o outcome) bool {
-					return len(s.Requests()) == 1 && o.status == test.status && digests(t, o.body) == test.stream
+				got := request{path: streamPath, http2: http2}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+					return len(s.Requests()) == 1 && o.Status == test.status && digests(t, o.Body) == test.stream
 				})
-				if got.err == nil || errors.Is(got.err, io.EOF) || got.status != test.status || digests(t, got.body) != test.stream {
+				if got.Err == nil || errors.Is(got.Err, io.EOF) || got.Status != test.status || digests(t, got.Body) != test.stream {
 					t.Errorf("stream: %+v", got)
 				}
-				got = request{http2: http2}.leaving(t, s, func(o outcome) bool {
-					return len(s.Requests()) == 2 && o.status == test.status && strings.HasPrefix(o.body, test.unary)
+				got = request{http2: http2}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+					return len(s.Requests()) == 2 && o.Status == test.status && strings.HasPrefix(o.Body, test.unary)
 				})
-				if got.err == nil || errors.Is(got.err, io.EOF) || got.status != test.status || !strings.HasPrefix(got.body, test.unary) ||
-					strings.HasSuffix(got.body, "}}") {
+				if got.Err == nil || errors.Is(got.Err, io.EOF) || got.Status != test.status || !strings.HasPrefix(got.Body, test.unary) ||
+					strings.HasSuffix(got.Body, "}}") {
 					t.Errorf("unary: %+v", got)
 				}
 				for n := 1; n <= 2; n++ {
-					if r := last(t, s, n); !r.Gone || r.Status != test.status || r.Model != "us.anthropic.claude-sonnet-4-20250514-v1:0" || r.Stream != (n == 1) {
+					if r := cloudtest.Last(t, s, n); !r.Gone || r.Status != test.status || r.Model != "us.anthropic.claude-sonnet-4-20250514-v1:0" || r.Stream != (n == 1) {
 						t.Errorf("logged %+v", r)
 					}
 				}
@@ -149,12 +151,12 @@ func TestFailsAtEachPhase(t *testing.T) {
 				step := llmtest.Text("a b")
 				step.Error, step.Phase = &test.err, test.phase
 				s := start(t, &Options{Script: []Turn{{Step: step}}})
-				got := request{path: streamPath, http2: http2}.outcome(t, s)
-				if got.status != test.status || digests(t, got.body) != test.stream || (got.err != nil) != test.cut {
-					t.Errorf("stream: %+v %s", got, digests(t, got.body))
+				got := request{path: streamPath, http2: http2}.to(t, s).Outcome(t)
+				if got.Status != test.status || digests(t, got.Body) != test.stream || (got.Err != nil) != test.cut {
+					t.Errorf("stream: %+v %s", got, digests(t, got.Body))
 				}
-				got = request{http2: http2}.outcome(t, s)
-				if got.status != test.status || !strings.HasPrefix(got.body, test.unary) || (got.err != nil) != test.cut {
+				got = request{http2: http2}.to(t, s).Outcome(t)
+				if got.Status != test.status || !strings.HasPrefix(got.Body, test.unary) || (got.Err != nil) != test.cut {
 					t.Errorf("unary: %+v", got)
 				}
 			})
@@ -166,7 +168,7 @@ func TestExceptionsInStreams(t *testing.T) {
 	step := llmtest.Text("a")
 	step.Error, step.Phase = &llm.Error{Kind: llm.ErrTimeout}, llmtest.PhaseStream
 	s := start(t, &Options{Script: []Turn{{Step: step}}})
-	frames, _ := decodeFrames(t, request{path: streamPath}.outcome(t, s).body)
+	frames, _ := decodeFrames(t, request{path: streamPath}.to(t, s).Outcome(t).Body)
 	const want = `{"message":"Model has timed out in processing the request. Try your request again.",` +
 		`"originalMessage":"Model has timed out in processing the request. Try your request again.","originalStatusCode":408}`
 	if got := frames[len(frames)-1].payload; got != want {
@@ -195,9 +197,9 @@ func TestFiltered(t *testing.T) {
 		{request{path: streamPath}, `assistant | 0 a  | 0 b | 0 end | stop content_filtered | metadata`},
 		{request{path: streamPath}, `assistant | 0 call a f | 0 <{"x":1}> | 0 end | stop malformed_tool_use | metadata`},
 	} {
-		got := test.r.outcome(t, s)
-		if got.status != 200 || got.err != nil || test.r.path != "" && digests(t, got.body) != test.want || test.r.path == "" && !strings.Contains(got.body, test.want) {
-			t.Errorf("%d: %d %v %s", i, got.status, got.err, got.body)
+		got := test.r.to(t, s).Outcome(t)
+		if got.Status != 200 || got.Err != nil || test.r.path != "" && digests(t, got.Body) != test.want || test.r.path == "" && !strings.Contains(got.Body, test.want) {
+			t.Errorf("%d: %d %v %s", i, got.Status, got.Err, got.Body)
 		}
 	}
 }
@@ -205,11 +207,11 @@ func TestFiltered(t *testing.T) {
 func TestCut(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		s := start(t, &Options{Script: []Turn{{Step: llmtest.Cut("a b")}}})
-		got := request{path: streamPath, http2: http2}.outcome(t, s)
-		if got.err == nil || digests(t, got.body) != `assistant | 0 a  | 0 b | 0 end` {
+		got := request{path: streamPath, http2: http2}.to(t, s).Outcome(t)
+		if got.Err == nil || digests(t, got.Body) != `assistant | 0 a  | 0 b | 0 end` {
 			t.Errorf("stream: %+v", got)
 		}
-		resp, body, err := request{http2: http2}.answer(t.Context(), t, s)
+		resp, body, err := request{http2: http2}.to(t, s).Answer(t)
 		if err == nil || resp.ContentLength <= int64(len(body)) || body == "" || !http2 && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("unary: %v, %d of %d bytes", err, len(body), resp.ContentLength)
 		}
@@ -221,7 +223,7 @@ func TestPauses(t *testing.T) {
 	const pause = 40 * time.Millisecond
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Text("a b").After(pause).Every(pause)}}})
 	begin := time.Now()
-	resp, err := request{path: streamPath}.send(t.Context(), t, s)
+	resp, err := request{path: streamPath}.to(t, s).Send(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +241,7 @@ func TestPauses(t *testing.T) {
 		t.Errorf("%v", times)
 	}
 	begin = time.Now()
-	if got := (request{}).outcome(t, s); got.status != http.StatusOK || time.Since(begin) < pause || !strings.Contains(got.body, `"latencyMs":41`) {
+	if got := (request{}).to(t, s).Outcome(t); got.Status != http.StatusOK || time.Since(begin) < pause || !strings.Contains(got.Body, `"latencyMs":41`) {
 		t.Errorf("unary: %+v", got)
 	}
 }

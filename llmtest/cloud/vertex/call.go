@@ -46,7 +46,7 @@ type call struct {
 }
 
 func (s *Server) newCall(x *cloud.Exchange) *call {
-	c := &call{x: x, id: s.ids.Add(1), created: time.Now()}
+	c := &call{x: x, id: s.account.IDs.Add(1), created: time.Now()}
 	if isRPC(x.R) {
 		c.openRPC()
 	} else {

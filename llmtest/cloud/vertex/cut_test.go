@@ -15,12 +15,12 @@ func TestCut(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Cut("a b")}}})
 	for _, http2 := range []bool{false, true} {
 		for _, path := range []string{ssePath, arrayPath} {
-			got := request{path: path, http2: http2}.outcome(t, s)
-			if got.err == nil || digests(t, got.body) != `"a " | "b"` {
+			got := request{path: path, http2: http2}.to(t, s).Outcome(t)
+			if got.Err == nil || digests(t, got.Body) != `"a " | "b"` {
 				t.Errorf("stream: %+v", got)
 			}
 		}
-		resp, body, err := request{http2: http2}.answer(t.Context(), t, s)
+		resp, body, err := request{http2: http2}.to(t, s).Answer(t)
 		if err == nil || resp.ContentLength <= int64(len(body)) || body == "" {
 			t.Errorf("unary: %v, %d of %d bytes", err, len(body), resp.ContentLength)
 		}
@@ -40,7 +40,7 @@ func TestPauses(t *testing.T) {
 	const pause = 40 * time.Millisecond
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Text("a b").After(pause).Every(pause)}}})
 	begin := time.Now()
-	resp, err := request{path: ssePath}.send(t.Context(), t, s)
+	resp, err := request{path: ssePath}.to(t, s).Send(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestPauses(t *testing.T) {
 		t.Errorf("%v, %v", err, times)
 	}
 	begin = time.Now()
-	if got := (request{}).outcome(t, s); got.status != http.StatusOK || time.Since(begin) < pause {
+	if got := (request{}).to(t, s).Outcome(t); got.Status != http.StatusOK || time.Since(begin) < pause {
 		t.Errorf("unary: %+v", got)
 	}
 }

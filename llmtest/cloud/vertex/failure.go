@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -51,7 +52,7 @@ func seconds(d time.Duration) string {
 // kindFailure: the texts for quotas and for a permission are recorded, the others widely reported, but for the one of a
 // filtered prompt, which belongs to image models, and the one of an invalid argument.
 func (c *call) kindFailure(e *llm.Error) *refusal {
-	switch kindFor(e) {
+	switch cloud.KindOf(e) {
 	case llm.ErrInvalid:
 		return invalid("Request contains an invalid argument.")
 	case llm.ErrUnsupported:
@@ -97,27 +98,4 @@ func (c *call) quota() *refusal {
 			"quotaMetric": c.service() + "/" + metric, "quotaId": "GenerateRequestsPerDayPerProjectPerModel",
 			"quotaDimensions": map[string]string{"location": "global", "model": c.model}, "quotaValue": "250",
 		}}})
-}
-
-// kindFor is the Kind of e, or what its status stands for.
-func kindFor(e *llm.Error) llm.Kind {
-	if e.Kind != "" || e.Status == 0 {
-		return e.Kind
-	}
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return llm.ErrAuth
-	case http.StatusNotFound:
-		return llm.ErrNotFound
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return llm.ErrTimeout
-	case http.StatusTooManyRequests:
-		return llm.ErrRateLimited
-	case http.StatusServiceUnavailable:
-		return llm.ErrUnavailable
-	}
-	if e.Status < http.StatusInternalServerError {
-		return llm.ErrInvalid
-	}
-	return llm.ErrUnknown
 }

@@ -1,7 +1,6 @@
 package vertex
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llmtest"
 )
 
@@ -70,16 +70,7 @@ func TestFaults(t *testing.T) {
 			for _, path := range []string{ssePath, arrayPath} {
 				t.Run(test.fault+"/"+header, func(t *testing.T) {
 					r := request{path: path, header: map[string]string{header: test.fault}}
-					before := len(s.Requests())
-					got := r.leaving(t, s, func(o outcome) bool {
-						return errors.Is(test.err, context.Canceled) && len(s.Requests()) > before && o.status == test.status && digests(t, o.body) == test.stream
-					})
-					if test.err == nil && errors.Is(got.err, io.EOF) {
-						got.err = nil
-					}
-					if got.status != test.status || !errors.Is(got.err, test.err) || digests(t, got.body) != test.stream {
-						t.Errorf("%+v", got)
-					}
+					cloudtest.CheckFault(t, s, r.to(t, s), digests, cloudtest.Outcome{Status: test.status, Body: test.stream, Err: test.err})
 				})
 			}
 		}
@@ -109,7 +100,7 @@ func TestFaultsOverRPC(t *testing.T) {
 				if logged == 201 {
 					logged = 200
 				}
-				if r := last(t, s, before+1); r.Status != logged || r.Gone != (test.rpc == "Canceled") || !strings.HasPrefix(string(r.Body), `{"model":"projects/p/`) {
+				if r := cloudtest.Last(t, s, before+1); r.Status != logged || r.Gone != (test.rpc == "Canceled") || !strings.HasPrefix(string(r.Body), `{"model":"projects/p/`) {
 					t.Errorf("logged %+v", r)
 				}
 			})
@@ -127,11 +118,11 @@ func orderedRPC(stream bool, fault string) rpcRequest {
 
 func TestFaultCutInsideAFrame(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Text("a b")}}})
-	got := ordered(ssePath, "cut=frame").outcome(t, s)
-	frames := strings.Split(got.body, "\r\n\r\n")
+	got := ordered(ssePath, "cut=frame").to(t, s).Outcome(t)
+	frames := strings.Split(got.Body, "\r\n\r\n")
 	torn := frames[len(frames)-1]
-	if !errors.Is(got.err, io.ErrUnexpectedEOF) || len(frames) != 3 || !strings.HasPrefix(torn, `data: {"candidates": [{`) || strings.HasSuffix(torn, "}") {
-		t.Errorf("%v after %q", got.err, torn)
+	if !errors.Is(got.Err, io.ErrUnexpectedEOF) || len(frames) != 3 || !strings.HasPrefix(torn, `data: {"candidates": [{`) || strings.HasSuffix(torn, "}") {
+		t.Errorf("%v after %q", got.Err, torn)
 	}
 	if got, err := orderedRPC(true, "cut=frame").answer(t, s); got != `"a " | "b"` || err == nil {
 		t.Errorf("over gRPC: %q, %v", got, err)
@@ -140,21 +131,21 @@ func TestFaultCutInsideAFrame(t *testing.T) {
 
 func TestFaultPings(t *testing.T) {
 	s := start(t, nil)
-	got := ordered(ssePath, "ping=5ms/20ms").outcome(t, s)
-	if n := strings.Count(got.body, ": ping\r\n\r\n"); n != 4 || !strings.HasPrefix(got.body, ": ping") || digests(t, got.body) != `"ok" | "" STOP` {
-		t.Errorf("%d pings in %q", n, got.body)
+	got := ordered(ssePath, "ping=5ms/20ms").to(t, s).Outcome(t)
+	if n := strings.Count(got.Body, ": ping\r\n\r\n"); n != 4 || !strings.HasPrefix(got.Body, ": ping") || digests(t, got.Body) != `"ok" | "" STOP` {
+		t.Errorf("%d pings in %q", n, got.Body)
 	}
-	got = ordered(arrayPath, "ping=5ms/20ms").outcome(t, s)
-	if !strings.HasPrefix(got.body, " \n \n \n \n[{") || digests(t, strings.TrimSpace(got.body)) != `"ok" | "" STOP` {
-		t.Errorf("%q", got.body)
+	got = ordered(arrayPath, "ping=5ms/20ms").to(t, s).Outcome(t)
+	if !strings.HasPrefix(got.Body, " \n \n \n \n[{") || digests(t, strings.TrimSpace(got.Body)) != `"ok" | "" STOP` {
+		t.Errorf("%q", got.Body)
 	}
-	got = ordered(unaryPath, "ping=5ms/20ms").outcome(t, s)
-	if digests(t, got.body) != `"ok" STOP` {
-		t.Errorf("%q", got.body)
+	got = ordered(unaryPath, "ping=5ms/20ms").to(t, s).Outcome(t)
+	if digests(t, got.Body) != `"ok" STOP` {
+		t.Errorf("%q", got.Body)
 	}
-	got = ordered(ssePath, "ping=5ms,hang=stream").leaving(t, s, func(o outcome) bool { return strings.HasSuffix(o.body, ": ping\r\n\r\n: ping\r\n\r\n") })
-	if digests(t, got.body) != `"partial "` {
-		t.Errorf("%q", got.body)
+	got = ordered(ssePath, "ping=5ms,hang=stream").to(t, s).Leave(t, func(o cloudtest.Outcome) bool { return strings.HasSuffix(o.Body, ": ping\r\n\r\n: ping\r\n\r\n") })
+	if digests(t, got.Body) != `"partial "` {
+		t.Errorf("%q", got.Body)
 	}
 	for stream, want := range map[bool]string{true: `nothing | nothing | nothing | nothing | "ok" | "" STOP`, false: `"ok" STOP`} {
 		if got, err := orderedRPC(stream, "ping=5ms/20ms").answer(t, s); got != want || err != nil {
@@ -165,8 +156,8 @@ func TestFaultPings(t *testing.T) {
 
 func TestFaultRetryAfter(t *testing.T) {
 	s := start(t, nil)
-	got := ordered(ssePath, "status=429,retry-after=1.5").outcome(t, s)
-	if !strings.Contains(got.body, `"@type": "type.googleapis.com/google.rpc.RetryInfo",`+"\n        "+`"retryDelay": "1.5s"`) {
+	got := ordered(ssePath, "status=429,retry-after=1.5").to(t, s).Outcome(t)
+	if !strings.Contains(got.Body, `"@type": "type.googleapis.com/google.rpc.RetryInfo",`+"\n        "+`"retryDelay": "1.5s"`) {
 		t.Errorf("%+v", got)
 	}
 	_, err := orderedRPC(false, "status=429,retry-after=1.5,code=x").answer(t, s)
@@ -178,7 +169,7 @@ func TestFaultRetryAfter(t *testing.T) {
 func TestFaultBodyAndHeader(t *testing.T) {
 	s := start(t, nil)
 	const fault = "status=502,body=%3Chtml%3E,header=content-type:text/html,header=x-request-id:r-1"
-	resp, body, err := ordered(unaryPath, fault).answer(t.Context(), t, s)
+	resp, body, err := ordered(unaryPath, fault).to(t, s).Answer(t)
 	if err != nil || resp.StatusCode != 502 || body != "<html>" || resp.Header.Get("Content-Type") != "text/html" || resp.Header.Get("X-Request-Id") != "r-1" {
 		t.Errorf("%v %d %v %q", err, resp.StatusCode, resp.Header, body)
 	}
@@ -186,7 +177,7 @@ func TestFaultBodyAndHeader(t *testing.T) {
 	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "502") {
 		t.Errorf("over gRPC: %v", err)
 	}
-	if r := last(t, s, 2); r.Status != 502 {
+	if r := cloudtest.Last(t, s, 2); r.Status != 502 {
 		t.Errorf("logged %+v", r)
 	}
 	var header metadata.MD
@@ -200,18 +191,13 @@ func TestFaultBodyAndHeader(t *testing.T) {
 func TestFaultGzip(t *testing.T) {
 	s := start(t, nil)
 	for _, path := range []string{ssePath, unaryPath} {
-		resp, err := ordered(path, "gzip").send(t.Context(), t, s)
+		resp, err := ordered(path, "gzip").to(t, s).Send(t)
 		if err != nil {
 			t.Fatal(err)
 		}
-		zip, err := gzip.NewReader(resp.Body)
-		if err != nil || resp.Header.Get("Content-Encoding") != "gzip" {
-			t.Fatal(err, resp.Header)
+		if body := cloudtest.Unzip(t, resp); !strings.Contains(body, `"ok"`) {
+			t.Error(body)
 		}
-		if body, err := io.ReadAll(zip); err != nil || !strings.Contains(string(body), `"ok"`) {
-			t.Errorf("%v %s", err, body)
-		}
-		resp.Body.Close()
 	}
 	var header metadata.MD
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer t", "x-punctual-fault", "gzip")
@@ -219,7 +205,7 @@ func TestFaultGzip(t *testing.T) {
 	if err != nil || rpcDigest(t, resp) != `"ok" STOP` {
 		t.Errorf("over gRPC: %v %v", resp, err)
 	}
-	if r := last(t, s, 3); !strings.Contains(string(r.Body), `"text":"hi"`) || r.Header.Get("Grpc-Encoding") != "gzip" {
+	if r := cloudtest.Last(t, s, 3); !strings.Contains(string(r.Body), `"text":"hi"`) || r.Header.Get("Grpc-Encoding") != "gzip" {
 		t.Errorf("logged %+v", r)
 	}
 }
@@ -227,8 +213,8 @@ func TestFaultGzip(t *testing.T) {
 func TestFaultsOfAWholeBody(t *testing.T) {
 	s := start(t, nil)
 	for fault, want := range map[string]error{"cut": io.ErrUnexpectedEOF, "reset": syscall.ECONNRESET, "trickle=100/1ms": nil} {
-		got := ordered(unaryPath, fault).outcome(t, s)
-		if !errors.Is(got.err, want) || got.status != 200 || (want == nil) != strings.HasSuffix(got.body, "\n}\n") {
+		got := ordered(unaryPath, fault).to(t, s).Outcome(t)
+		if !errors.Is(got.Err, want) || got.Status != 200 || (want == nil) != strings.HasSuffix(got.Body, "\n}\n") {
 			t.Errorf("%s: %+v", fault, got)
 		}
 	}
@@ -241,9 +227,9 @@ func TestFaultsOfAWholeBody(t *testing.T) {
 
 func TestBadFaultIsA400(t *testing.T) {
 	s := start(t, nil)
-	got := ordered(unaryPath, "hang,trickle=fast").outcome(t, s)
+	got := ordered(unaryPath, "hang,trickle=fast").to(t, s).Outcome(t)
 	const want = `fault "trickle=fast" needs bytes and a pause such as 8/50ms`
-	if e := errorOf(t, got.body); got.status != 400 || reasonOf(e) != "BAD_FAULT" || e.Message != want {
+	if e := errorOf(t, got.Body); got.Status != 400 || reasonOf(e) != "BAD_FAULT" || e.Message != want {
 		t.Errorf("%+v", got)
 	}
 	if _, err := orderedRPC(false, "hang,trickle=fast").answer(t, s); statusOf(err).Message != want {

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestGate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := request{path: test.path, header: test.header}.answer(t.Context(), t, s)
+			resp, body, err := request{path: test.path, header: test.header}.to(t, s).Answer(t)
 			if err != nil || resp.StatusCode != max(test.code, 200) {
 				t.Fatalf("%v %d %s", err, resp.StatusCode, body)
 			}
@@ -78,7 +79,7 @@ func TestGate(t *testing.T) {
 			if test.rest {
 				return
 			}
-			path, _, _ := strings.Cut(or(test.path, unaryPath), "?")
+			path, _, _ := strings.Cut(cmp.Or(test.path, unaryPath), "?")
 			_, name, method := route(path)
 			got, err := rpcRequest{stream: method != "generateContent", model: name, header: test.header}.digest(t, client)
 			if e := statusOf(err); test.code == 0 && err != nil || test.code != 0 && (e.Status != test.status || e.Message != test.message) {
@@ -102,8 +103,8 @@ func reasonOf(e apiError) string {
 
 func TestKeysWhereOnlyTokensAreTaken(t *testing.T) {
 	s := start(t, &Options{Token: "the-token"})
-	got := request{path: expressPath, header: map[string]string{"x-goog-api-key": "k"}}.outcome(t, s)
-	if e := errorOf(t, got.body); got.status != 401 || e.Message != noKeys {
+	got := request{path: expressPath, header: map[string]string{"x-goog-api-key": "k"}}.to(t, s).Outcome(t)
+	if e := errorOf(t, got.Body); got.Status != 401 || e.Message != noKeys {
 		t.Errorf("%+v", got)
 	}
 }
@@ -111,10 +112,10 @@ func TestKeysWhereOnlyTokensAreTaken(t *testing.T) {
 func TestAnyCredentialButNone(t *testing.T) {
 	s := start(t, nil)
 	for _, path := range []string{unaryPath, ssePath, expressPath, geminiPath} {
-		if got := (request{path: path}).outcome(t, s); got.status != 200 {
+		if got := (request{path: path}).to(t, s).Outcome(t); got.Status != 200 {
 			t.Errorf("%s: %+v", path, got)
 		}
-		if got := (request{path: path, header: map[string]string{}}).outcome(t, s); got.status != 401 && got.status != 403 {
+		if got := (request{path: path, header: map[string]string{}}).to(t, s).Outcome(t); got.Status != 401 && got.Status != 403 {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
@@ -136,7 +137,7 @@ func TestUnknownPaths(t *testing.T) {
 		{path: "/<script>"},
 		{method: "GET"},
 	} {
-		resp, body, err := r.answer(t.Context(), t, s)
+		resp, body, err := r.to(t, s).Answer(t)
 		if err != nil || resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "text/html; charset=UTF-8" ||
 			!strings.HasPrefix(body, "<!DOCTYPE html>") || strings.Contains(body, "<script>") {
 			t.Errorf("%s: %v %d %v %s", r.path, err, resp.StatusCode, resp.Header, body)

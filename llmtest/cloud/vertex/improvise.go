@@ -8,41 +8,20 @@ import (
 
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
-	"github.com/punctual-llm/punctual/llmtest"
 )
 
 // greeting is the text of an improvised answer, if nothing else is asked for.
 const greeting = "Hello from a simulated Vertex AI account."
 
-// step is a step of the script with what the server adds to it.
-func (s *Server) step(c *call, step llmtest.Step) llmtest.Step {
-	if s.opts.Improvise && step.Response == nil && (step.Error == nil || step.Error.Partial == nil) {
-		step.Response = c.improvise()
-	}
-	return step
-}
-
 // improvise is an answer that fits the request; see [Options.Improvise].
 func (c *call) improvise() *llm.Response {
-	r := &llm.Response{Usage: llm.Usage{Input: 12, Output: 9, Reported: true}}
-	r.Message.Role = llm.RoleAssistant
 	if f := c.chosen(); f != nil {
-		r.Message.Parts = llm.Parts{llm.ToolCall{
+		return cloud.Improvised(llm.ToolCall{
 			ID: "sim" + strconv.FormatInt(c.id, 10), Name: f.text("name"),
-			Arguments: instance(f.schema("parameters")),
-		}}
-		return r
+			Arguments: cloud.Arguments(f.schema("parameters")),
+		})
 	}
-	r.Message.Parts = llm.Parts{llm.Text{Text: c.words()}}
-	return r
-}
-
-// instance is a value that fits a schema, and an empty object where there is none.
-func instance(schema json.RawMessage) string {
-	if v, ok := cloud.Instance(schema); ok && len(schema) > 0 {
-		return string(v)
-	}
-	return "{}"
+	return cloud.Improvised(llm.Text{Text: c.words()})
 }
 
 // chosen is the function that the model has to call, or may call and has no response of yet; nil: it answers.
@@ -78,8 +57,7 @@ func (c *call) responses() []string {
 func (c *call) words() string {
 	text := greeting
 	if c.afterResponse() {
-		names := slices.Compact(slices.Sorted(slices.Values(c.responses())))
-		text = "I have the result of " + strings.Join(names, " and ") + ". This answer is simulated."
+		text = cloud.ResultsText(c.responses())
 	}
 	config := c.fields.message("generationConfig")
 	schema := config.schema("responseSchema")
@@ -89,10 +67,10 @@ func (c *call) words() string {
 	switch media := config.text("responseMimeType"); {
 	case media == "text/x.enum" && schema != nil:
 		var word string
-		_ = json.Unmarshal([]byte(instance(schema)), &word)
+		_ = json.Unmarshal([]byte(cloud.Arguments(schema)), &word)
 		return word
 	case schema != nil:
-		return instance(schema)
+		return cloud.Arguments(schema)
 	case media == "application/json":
 		return string(marshal(map[string]string{"answer": text}))
 	default:

@@ -45,7 +45,7 @@ func TestImprovise(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			body := `{"contents":[` + tt.contents + `]` + tt.fields + `}`
 			for _, path := range []string{unaryPath, expressPath, geminiPath} {
-				got := request{path: path, body: body, header: map[string]string{"Authorization": "Bearer t"}}.outcome(t, s)
+				got := request{path: path, body: body, header: map[string]string{"Authorization": "Bearer t"}}.to(t, s).Outcome(t)
 				var answer struct {
 					Candidates []struct {
 						Content struct {
@@ -59,8 +59,8 @@ func TestImprovise(t *testing.T) {
 						}
 					}
 				}
-				if err := json.Unmarshal([]byte(got.body), &answer); err != nil || len(answer.Candidates) != 1 || len(answer.Candidates[0].Content.Parts) != 1 {
-					t.Fatalf("%d %s %v", got.status, got.body, err)
+				if err := json.Unmarshal([]byte(got.Body), &answer); err != nil || len(answer.Candidates) != 1 || len(answer.Candidates[0].Content.Parts) != 1 {
+					t.Fatalf("%d %s %v", got.Status, got.Body, err)
 				}
 				part := answer.Candidates[0].Content.Parts[0]
 				said := part.Text

@@ -1,8 +1,6 @@
 package vertex
 
 import (
-	"time"
-
 	"github.com/punctual-llm/punctual/internal/cloud"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
@@ -10,21 +8,10 @@ import (
 
 // play turns a step into the service's own bytes.
 func (c *call) play(s llmtest.Step) cloud.Reply {
-	if s.Phase == "" && s.Error != nil && s.Error.Partial != nil {
-		s.Phase = llmtest.PhaseEnd
-	}
-	switch s.Phase {
-	case llmtest.PhaseBody, llmtest.PhaseFirst, llmtest.PhaseStream, llmtest.PhaseEnd:
-	case "":
-		if s.Error != nil {
-			return c.playFailure(s)
-		}
-	default: // headers and what comes before them
-		if s.Error != nil {
-			return c.playFailure(s)
-		}
-		return cloud.Reply{Wait: cloud.Never}
-	}
+	return cloud.PlayStep(s, c.playAnswer, c.playFailure)
+}
+
+func (c *call) playAnswer(s llmtest.Step) cloud.Reply {
 	if c.stream {
 		return c.playStream(s)
 	}
@@ -34,7 +21,7 @@ func (c *call) play(s llmtest.Step) cloud.Reply {
 // playFailure answers with an error, or with the absence of an answer that the error is.
 func (c *call) playFailure(s llmtest.Step) cloud.Reply {
 	var r cloud.Reply
-	switch kind := kindFor(s.Error); {
+	switch kind := cloud.KindOf(s.Error); {
 	case kind == llm.ErrConnection, kind == llm.ErrInterrupted:
 		r = cloud.Reply{Status: cloud.NoStatus, End: cloud.EndCut}
 	case kind == llm.ErrBadOutput:
@@ -96,13 +83,13 @@ func (c *call) last(s llmtest.Step, r *llm.Response, broken *llm.ToolCall) respo
 	switch {
 	case broken != nil:
 		return c.malformed(*broken)
-	case s.Error != nil && late && kindFor(s.Error) == llm.ErrBadOutput:
+	case s.Error != nil && late && cloud.KindOf(s.Error) == llm.ErrBadOutput:
 		return c.malformed(llm.ToolCall{Name: "f"})
 	}
 	out := c.shell(r)
 	out.Usage = c.usageOf(r.Usage)
 	end := candidate{Content: &content{Role: "model"}, Finish: c.enum("finishReason", finishOf(r))}
-	if s.Error != nil && late && kindFor(s.Error) == llm.ErrContentFiltered {
+	if s.Error != nil && late && cloud.KindOf(s.Error) == llm.ErrContentFiltered {
 		end.Content, end.Finish = nil, c.enum("finishReason", "SAFETY")
 		end.Ratings, end.FinishMessage = c.ratings(filtered(s.Error)), s.Error.Message
 	} else if finishOf(r) == "SAFETY" {
@@ -115,12 +102,11 @@ func (c *call) last(s llmtest.Step, r *llm.Response, broken *llm.ToolCall) respo
 // ended reports whether a step with an error ends its answer as the service ends one, without an error.
 func ended(s llmtest.Step) bool {
 	late := s.Phase == llmtest.PhaseStream || s.Phase == llmtest.PhaseEnd
-	kind := kindFor(s.Error)
+	kind := cloud.KindOf(s.Error)
 	return late && (kind == llm.ErrContentFiltered || kind == llm.ErrBadOutput)
 }
 
-// playUnary sends the answer as one body. It has no phases of its own: what hangs or breaks within the body
-// does so before it, after its first byte, in its middle, and before its last byte.
+// playUnary sends the answer as one body.
 func (c *call) playUnary(s llmtest.Step) cloud.Reply {
 	answer := s.Answer()
 	w := c.wire()
@@ -134,17 +120,14 @@ func (c *call) playUnary(s llmtest.Step) cloud.Reply {
 	case s.Cut:
 		return r.CutAt(cloud.CutHalf, cloud.EndCut)
 	case s.Error != nil && !ended(s):
-		switch kindFor(s.Error) {
+		switch cloud.KindOf(s.Error) {
 		case llm.ErrConnection, llm.ErrInterrupted:
 			return r.CutAt(cloud.CutHalf, cloud.EndCut)
 		default:
 			r.Body = w.fail(r.Header, c.failure(s.Error)) // an error inside a 200
 		}
 	case s.Error == nil && s.Phase != "":
-		sent := map[llmtest.Phase]int{
-			llmtest.PhaseFirst: 1, llmtest.PhaseStream: len(r.Body) / 2, llmtest.PhaseEnd: len(r.Body) - 2, // "}\n"
-		}
-		return r.CutBody(sent[s.Phase], cloud.EndHang)
+		return r.HangIn(s.Phase, len("}\n"))
 	}
 	return r
 }
@@ -162,7 +145,7 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 		parts = parts[:min(1, len(parts))]
 	default:
 	}
-	t := timeline{next: s.Delay, gap: s.Gap}
+	t := cloud.Timeline{Next: s.Delay, Gap: s.Gap}
 	piece := func(part []byte) []byte {
 		out := c.shell(answer)
 		out.Candidates = []candidate{{Content: &content{Role: "model", Parts: jsonParts(part)}}}
@@ -170,10 +153,10 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 		return w.event(out)
 	}
 	if s.Phase == llmtest.PhaseFirst {
-		t.add(0, piece(marshal(part{Text: new("")})))
+		t.Add(0, piece(marshal(part{Text: new("")})))
 	}
 	for _, p := range parts {
-		t.then(piece(p))
+		t.Then(piece(p))
 	}
 	switch {
 	case s.Cut:
@@ -188,39 +171,24 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 			end.Parts = jsonParts(marshal(part{Text: new("")}))
 			if n := len(parts); n > 0 && isCall(parts[n-1]) { // recorded: the end comes with the call
 				end.Parts = jsonParts(parts[n-1])
-				t.chunks = t.chunks[:len(t.chunks)-1]
-				t.next -= t.gap
+				t.Chunks = t.Chunks[:len(t.Chunks)-1]
+				t.Next -= t.Gap
 			}
 		}
-		t.then(append(w.event(out), w.end()...))
+		t.Then(append(w.event(out), w.end()...))
 	}
-	r.Chunks = t.chunks
+	r.Chunks = t.Chunks
 	return r
 }
 
 // failLate ends a stream with an error inside it, or by breaking it.
-func (c *call) failLate(e *llm.Error, r *cloud.Reply, w wire, t *timeline) cloud.End {
-	switch kindFor(e) {
+func (c *call) failLate(e *llm.Error, r *cloud.Reply, w wire, t *cloud.Timeline) cloud.End {
+	switch cloud.KindOf(e) {
 	case llm.ErrConnection, llm.ErrInterrupted:
-		t.then(nil)
+		t.Add(t.Next, nil)
 		return cloud.EndCut
 	default:
-		t.then(w.fail(r.Header, c.failure(e)))
+		t.Then(w.fail(r.Header, c.failure(e)))
 		return cloud.EndEOF
 	}
-}
-
-// timeline lays out events in time: the first after a delay, the others a gap apart.
-type timeline struct {
-	chunks    []cloud.Chunk
-	next, gap time.Duration
-}
-
-func (t *timeline) add(at time.Duration, data []byte) {
-	t.chunks = append(t.chunks, cloud.Chunk{At: at, Data: data})
-}
-
-func (t *timeline) then(data []byte) {
-	t.add(t.next, data)
-	t.next += t.gap
 }

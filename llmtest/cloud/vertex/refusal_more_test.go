@@ -136,7 +136,7 @@ func TestTakes(t *testing.T) {
 		{name: "dynamic budget", fields: `"generationConfig":{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := (request{path: test.path, body: test.body()}).outcome(t, s); got.err != nil || got.status != 200 {
+			if got := (request{path: test.path, body: test.body()}).to(t, s).Outcome(t); got.Err != nil || got.Status != 200 {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -146,7 +146,7 @@ func TestTakes(t *testing.T) {
 func TestLenient(t *testing.T) {
 	s := start(t, &Options{Lenient: true})
 	for body, want := range map[string]int{`{"contents":[]}`: 200, `{"foo":1}`: 200, `{"foo":`: 400} {
-		if got := (request{body: body}).outcome(t, s); got.status != want {
+		if got := (request{body: body}).to(t, s).Outcome(t); got.Status != want {
 			t.Errorf("%s: %+v", body, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -38,7 +39,7 @@ func testRefusals(t *testing.T, tests []refused) {
 	client := rpcClient(t, s)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, body, err := request{path: test.path, body: test.body()}.answer(t.Context(), t, s)
+			resp, body, err := request{path: test.path, body: test.body()}.to(t, s).Answer(t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +52,7 @@ func testRefusals(t *testing.T, tests []refused) {
 			if test.http || strings.Contains(test.path, "/v1beta/") {
 				return
 			}
-			_, name, method := route(or(test.path, unaryPath))
+			_, name, method := route(cmp.Or(test.path, unaryPath))
 			r := rpcRequest{stream: method != "generateContent", model: name, body: test.body()}
 			if r.message() == nil {
 				t.Fatalf("%s has no form over gRPC", r.body)

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 )
 
 // rpcClient is a gRPC client that ends with the test.
@@ -40,10 +43,10 @@ type rpcRequest struct {
 // message is the request, nil if it has no form over gRPC.
 func (r rpcRequest) message() *aiplatformpb.GenerateContentRequest {
 	m := new(aiplatformpb.GenerateContentRequest)
-	if protojson.Unmarshal([]byte(or(r.body, hello)), m) != nil {
+	if protojson.Unmarshal([]byte(cmp.Or(r.body, hello)), m) != nil {
 		return nil
 	}
-	m.Model = or(r.model, resource+"gemini-2.5-flash")
+	m.Model = cmp.Or(r.model, resource+"gemini-2.5-flash")
 	return m
 }
 
@@ -141,7 +144,7 @@ func (r rpcRequest) leaving(t *testing.T, s *Server, enough func(string) bool) (
 			got = append(got, rpcDigest(t, resp))
 		})
 	}()
-	lingering(done, func() bool { return enough(text()) })
+	cloudtest.Linger(done, func() bool { return enough(text()) })
 	cancel()
 	<-done
 	return text(), err

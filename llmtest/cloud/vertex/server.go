@@ -5,8 +5,6 @@ import (
 	"crypto/x509"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/punctual-llm/punctual/internal/cloud"
@@ -76,13 +74,9 @@ type Server struct {
 	URL  string // for REST, and for the engine of package vertex that speaks gRPC; "" if it does not listen by itself, see [New]
 	GRPC string // host and port of URL, as grpc.NewClient takes them
 
-	opts   Options
-	script *cloud.Script
-	log    *cloud.Log
-	listen *cloud.Server
-	pool   *x509.CertPool
-	ids    atomic.Int64
-	closed sync.Once
+	opts    Options
+	account *cloud.Account
+	pool    *x509.CertPool
 }
 
 // maxBody is the service's own limit of a request.
@@ -98,11 +92,10 @@ func StartOptions(o *Options) *Server {
 	s := New(o)
 	if s.opts.TLS {
 		t := cloud.MustListenTLS(s.Handler())
-		s.listen, s.pool = t.Server, t.CertPool()
+		s.URL, s.pool = s.account.Own(t.Server), t.CertPool()
 	} else {
-		s.listen = cloud.MustListenConns(s.Handler())
+		s.URL = s.account.Own(cloud.MustListenConns(s.Handler()))
 	}
-	s.URL = s.listen.URL
 	_, s.GRPC, _ = strings.Cut(s.URL, "://")
 	return s
 }
@@ -112,16 +105,12 @@ func New(o *Options) *Server {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Server{opts: *o, script: cloud.NewScript(o.Script...)}
-	s.log = &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
-	if s.log.Epoch.IsZero() {
-		s.log.Epoch = time.Now()
-	}
-	return s
+	log := &cloud.Log{Epoch: o.Epoch, OnRequest: o.OnRequest, MaxBody: maxBody, Keep: o.Keep}
+	return &Server{opts: *o, account: cloud.NewAccount(o.Script, o.Next, log)}
 }
 
 // Handler serves the cloud on any listener; gRPC needs one with HTTP/2.
-func (s *Server) Handler() http.Handler { return s.log.Handler(s.serve) }
+func (s *Server) Handler() http.Handler { return s.account.Log.Handler(s.serve) }
 
 // CertPool trusts the server and nobody else; nil without [Options.TLS].
 func (s *Server) CertPool() *x509.CertPool {
@@ -132,38 +121,23 @@ func (s *Server) CertPool() *x509.CertPool {
 }
 
 // Raw answers the next requests with exact bytes, whatever they ask, before the script goes on.
-func (s *Server) Raw(replies ...Reply) { s.script.Push(cloud.Replies(replies...)...) }
+func (s *Server) Raw(replies ...Reply) { s.account.Script.Push(cloud.Replies(replies...)...) }
 
 // Requests returns all requests so far in order of arrival.
-func (s *Server) Requests() []Request { return s.log.Requests() }
+func (s *Server) Requests() []Request { return s.account.Log.Requests() }
 
 // Wait returns when n requests have ended. A server hears a little later than its client that the client left.
-func (s *Server) Wait(ctx context.Context, n int) error { return s.log.Wait(ctx, n) }
+func (s *Server) Wait(ctx context.Context, n int) error { return s.account.Log.Wait(ctx, n) }
 
 // Close ends every connection, answers that hang included, and waits for them. On a listener of your own,
 // close that first.
-func (s *Server) Close() {
-	s.closed.Do(func() {
-		if s.listen != nil {
-			s.listen.Close()
-		}
-	})
-	s.log.Drain()
-}
+func (s *Server) Close() { s.account.Close() }
 
 // serve answers one request: with the exact bytes of its turn, with the refusal it deserves, or with its step.
 func (s *Server) serve(x *cloud.Exchange) {
 	c := s.newCall(x)
 	x.Describe(c.asked, c.stream)
-	turn := s.turn(x)
-	text := turn.Fault
-	if ordered := x.R.Header.Get(cloud.FaultHeader); ordered != "" {
-		text = ordered
-	}
-	fault, err := cloud.ParseFault(text)
-	if err == nil && turn.Reply != nil {
-		err = fault.Suits(turn.Reply)
-	}
+	turn, fault, err := s.account.Turn(x)
 	if err != nil {
 		c.send(badFault(err).reply(c))
 		return
@@ -176,7 +150,11 @@ func (s *Server) serve(x *cloud.Exchange) {
 			return
 		}
 		c.bend(&fault)
-		r = c.play(s.step(c, fault.Step(turn.Step)))
+		step := fault.Step(turn.Step)
+		if s.opts.Improvise {
+			step = cloud.Improvise(step, c.improvise)
+		}
+		r = c.play(step)
 	case fault.Fails(): // in place of the bytes
 		c.bend(&fault)
 		r = c.play(fault.Step(llmtest.Step{}))
@@ -186,11 +164,4 @@ func (s *Server) serve(x *cloud.Exchange) {
 		return
 	}
 	c.send(c.unwrap(fault.Reply(r, c.ping(&r))))
-}
-
-func (s *Server) turn(x *cloud.Exchange) Turn {
-	if s.opts.Next != nil {
-		return s.opts.Next(x.Request())
-	}
-	return s.script.Next()
 }

@@ -13,31 +13,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/punctual-llm/punctual/llm"
+	"github.com/punctual-llm/punctual/internal/cloud"
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llmtest"
 )
 
 func TestScriptAndRaw(t *testing.T) {
-	s := Start(llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimited}), llmtest.Text("one").Times(2), llmtest.Text("two"))
-	defer s.Close()
-	s.Raw(Reply{Status: 418, Body: []byte("tea")})
-	var got []string
-	for range 6 {
-		resp, body, err := request{}.answer(t.Context(), t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		word := http.StatusText(resp.StatusCode)
-		for _, text := range []string{"one", "two"} {
-			if strings.Contains(body, `"text": "`+text+`"`) {
-				word = text
-			}
-		}
-		got = append(got, word)
-	}
-	if want := "I'm a teapot, Too Many Requests, one, one, two, two"; strings.Join(got, ", ") != want {
-		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
-	}
+	s := start(t, &Options{Script: cloud.Steps(cloudtest.Script()...)})
+	cloudtest.PlaysScript(t, s, `"text": `, func() cloudtest.Outcome { return request{}.to(t, s).Outcome(t) })
 }
 
 // TestRawIgnoresTheRequest: exact bytes are for what the cloud itself would never say.
@@ -45,7 +28,7 @@ func TestRawIgnoresTheRequest(t *testing.T) {
 	s := Start()
 	defer s.Close()
 	s.Raw(Reply{Body: []byte("[1]")})
-	_, body, err := request{path: "/nowhere", body: "{", header: map[string]string{}}.answer(t.Context(), t, s)
+	_, body, err := request{path: "/nowhere", body: "{", header: map[string]string{}}.to(t, s).Answer(t)
 	if err != nil || body != "[1]" {
 		t.Errorf("%v %q", err, body)
 	}
@@ -92,14 +75,14 @@ func TestRequestsAreLogged(t *testing.T) {
 	heard := 0
 	s := start(t, &Options{Epoch: epoch, OnRequest: func(Request) { mu.Lock(); heard++; mu.Unlock() }})
 	for _, r := range []request{{}, {path: ssePath, http2: true}, {path: "/nowhere"}, {path: geminiPath + "?key=SECRET", header: map[string]string{"X-Goog-Api-Key": "SECRET"}}} {
-		if _, _, err := r.answer(t.Context(), t, s); err != nil {
+		if _, _, err := r.to(t, s).Answer(t); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, body := range []string{"", `{"contents":[]}`} {
 		_, _ = rpcRequest{stream: true, body: body}.answer(t, s)
 	}
-	last(t, s, 6)
+	cloudtest.Last(t, s, 6)
 	want := []struct {
 		model  string
 		stream bool
@@ -144,13 +127,13 @@ func TestParallelRequests(t *testing.T) {
 				return
 			}
 			r := request{path: ssePath, http2: i%2 == 0}
-			if _, body, err := r.answer(t.Context(), t, s); err != nil || digests(t, body) != want {
+			if _, body, err := r.to(t, s).Answer(t); err != nil || digests(t, body) != want {
 				t.Errorf("%v %q", err, body)
 			}
 		})
 	}
 	clients.Wait()
-	last(t, s, 30)
+	cloudtest.Last(t, s, 30)
 }
 
 // TestHandlerOnAnotherListener: New serves without a port of its own.
@@ -163,7 +146,7 @@ func TestHandlerOnAnotherListener(t *testing.T) {
 		t.Errorf("URL %q", s.URL)
 	}
 	s.URL = other.URL
-	if got := (request{}).outcome(t, s); got.status != 200 {
+	if got := (request{}).to(t, s).Outcome(t); got.Status != 200 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -193,7 +176,7 @@ func TestCloseWhileItHangs(t *testing.T) {
 	var clients sync.WaitGroup
 	for _, http2 := range []bool{true, false} {
 		clients.Go(func() {
-			if got := (request{path: ssePath, http2: http2}).outcome(t, s); got.err == nil {
+			if got := (request{path: ssePath, http2: http2}).to(t, s).Outcome(t); got.Err == nil {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 
+	"github.com/punctual-llm/punctual/internal/cloudtest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/llmtest"
 )
@@ -53,7 +54,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 	for _, test := range tests {
 		s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&test.err)}}})
 		for _, path := range []string{unaryPath, ssePath, arrayPath, geminiPath} {
-			resp, text, err := request{path: path}.answer(t.Context(), t, s)
+			resp, text, err := request{path: path}.to(t, s).Answer(t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +79,7 @@ func TestErrorsOfEachKind(t *testing.T) {
 				t.Errorf("%+v: over gRPC %v, %+v", test.err, err, detailsOf(err))
 			}
 		}
-		if r := last(t, s, 6); r.Status != test.code {
+		if r := cloudtest.Last(t, s, 6); r.Status != test.code {
 			t.Errorf("%+v is logged as %d", test.err, r.Status)
 		}
 	}
@@ -108,7 +109,7 @@ func detailsOf(err error) (d rpcDetails) {
 func TestErrorsSayWhatTheScriptSays(t *testing.T) {
 	e := &llm.Error{Kind: llm.ErrQuotaExceeded, RequestID: "req-1", NoRetry: true, RetryAfter: 48 * time.Second}
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(e)}}})
-	resp, body, err := request{}.answer(t.Context(), t, s)
+	resp, body, err := request{}.to(t, s).Answer(t)
 	if err != nil || resp.Header.Get("X-Request-Id") != "req-1" || resp.Header.Get("X-Should-Retry") != "false" ||
 		!strings.Contains(body, `"retryDelay": "48s"`) || !strings.Contains(body, `"requestId": "req-1"`) || !strings.Contains(body, "QuotaFailure") {
 		t.Errorf("%v %v %s", err, resp.Header, body)
@@ -147,13 +148,13 @@ func TestHangsAtEachPhase(t *testing.T) {
 							return strings.HasPrefix(body, test.unary) && !strings.HasSuffix(body, "\n}\n")
 						}
 					}
-					got := request{path: path, http2: http2}.leaving(t, s, func(o outcome) bool {
-						return len(s.Requests()) == i+1 && o.status == test.status && enough(o.body)
+					got := request{path: path, http2: http2}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool {
+						return len(s.Requests()) == i+1 && o.Status == test.status && enough(o.Body)
 					})
-					if !errors.Is(got.err, context.Canceled) || got.status != test.status || !enough(got.body) || strings.HasSuffix(got.body, "]") {
+					if !errors.Is(got.Err, context.Canceled) || got.Status != test.status || !enough(got.Body) || strings.HasSuffix(got.Body, "]") {
 						t.Errorf("%s: %+v", path, got)
 					}
-					if r := last(t, s, i+1); !r.Gone || r.Status != test.status || r.Model != "gemini-2.5-flash" || r.Stream != (path != unaryPath) {
+					if r := cloudtest.Last(t, s, i+1); !r.Gone || r.Status != test.status || r.Model != "gemini-2.5-flash" || r.Stream != (path != unaryPath) {
 						t.Errorf("logged %+v", r)
 					}
 				}
@@ -170,7 +171,7 @@ func TestHangsAtEachPhase(t *testing.T) {
 				if got != want || ending(err) != "Canceled" {
 					t.Errorf("%q, %v", got, err)
 				}
-				if r := last(t, s, i+1); !r.Gone || r.Status != test.status || r.Model != "gemini-2.5-flash" || r.Stream != (i == 0) {
+				if r := cloudtest.Last(t, s, i+1); !r.Gone || r.Status != test.status || r.Model != "gemini-2.5-flash" || r.Stream != (i == 0) {
 					t.Errorf("logged %+v", r)
 				}
 			}
@@ -180,8 +181,8 @@ func TestHangsAtEachPhase(t *testing.T) {
 
 func TestHangWithoutContentOfItsOwn(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Hang(llmtest.PhaseStream)}}})
-	got := request{path: ssePath}.leaving(t, s, func(o outcome) bool { return digests(t, o.body) == `"partial "` })
-	if digests(t, got.body) != `"partial "` {
+	got := request{path: ssePath}.to(t, s).Leave(t, func(o cloudtest.Outcome) bool { return digests(t, o.Body) == `"partial "` })
+	if digests(t, got.Body) != `"partial "` {
 		t.Errorf("%+v", got)
 	}
 }
@@ -219,8 +220,8 @@ func TestFailsAtEachPhase(t *testing.T) {
 			s := start(t, &Options{Script: []Turn{{Step: step}}})
 			for _, http2 := range []bool{false, true} {
 				for path, want := range map[string]string{ssePath: test.stream, arrayPath: test.stream, unaryPath: test.unary} {
-					got := request{path: path, http2: http2}.outcome(t, s)
-					if got.status != test.status || digests(t, got.body) != want || (got.err != nil) != test.cut {
+					got := request{path: path, http2: http2}.to(t, s).Outcome(t)
+					if got.Status != test.status || digests(t, got.Body) != want || (got.Err != nil) != test.cut {
 						t.Errorf("%s: %+v", path, got)
 					}
 				}
@@ -243,8 +244,8 @@ func TestFailsAtEachPhase(t *testing.T) {
 
 func TestBlockedPrompt(t *testing.T) {
 	s := start(t, &Options{Script: []Turn{{Step: llmtest.Fail(&llm.Error{Kind: llm.ErrContentFiltered, Code: "PROHIBITED_CONTENT", Message: "no"})}}})
-	got := request{}.outcome(t, s)
-	if got.status != 200 || !strings.Contains(got.body, `"blockReason": "PROHIBITED_CONTENT"`) || !strings.Contains(got.body, `"blockReasonMessage": "no"`) || strings.Contains(got.body, "candidates") {
+	got := request{}.to(t, s).Outcome(t)
+	if got.Status != 200 || !strings.Contains(got.Body, `"blockReason": "PROHIBITED_CONTENT"`) || !strings.Contains(got.Body, `"blockReasonMessage": "no"`) || strings.Contains(got.Body, "candidates") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -142,12 +143,12 @@ func TestAnswers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := start(t, &Options{Script: []Turn{{Step: test.step}}})
-			path := or(test.path, "/v1beta1/"+resource+"gemini-2.5-flash:")
+			path := cmp.Or(test.path, "/v1beta1/"+resource+"gemini-2.5-flash:")
 			for method, want := range map[string]struct{ contentType, digests string }{
 				"streamGenerateContent?alt=sse": {sseType, test.stream}, "streamGenerateContent": {jsonType, test.stream},
 				"generateContent": {jsonType, test.unary}, "generateContent?alt=json": {jsonType, test.unary},
 			} {
-				resp, body, err := request{path: path + method}.answer(t.Context(), t, s)
+				resp, body, err := request{path: path + method}.to(t, s).Answer(t)
 				if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Type") != want.contentType {
 					t.Fatalf("%v %d %v %s", err, resp.StatusCode, resp.Header, body)
 				}
@@ -168,14 +169,14 @@ func TestStreamShape(t *testing.T) {
 		ID: "id-1", Message: llm.Message{Parts: llm.Parts{llm.Text{Text: `<a>: "b\"`}}},
 		Usage: llm.Usage{Input: 10, Output: 7, CacheRead: 4, Reasoning: 2, Reported: true},
 	})}}})
-	_, sse, err := request{path: geminiSSE}.answer(t.Context(), t, s)
+	_, sse, err := request{path: geminiSSE}.to(t, s).Answer(t)
 	const wantSSE = `data: {"candidates": [{"content": {"role": "model","parts": [{"text": "<a>: "}]}}],"usageMetadata": {"promptTokenCount": 10,"totalTokenCount": 10,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 10}]},"modelVersion": "gemini-2.5-flash","responseId": "id-1"}` + "\r\n\r\n" +
 		`data: {"candidates": [{"content": {"role": "model","parts": [{"text": "\"b\\\""}]}}],"usageMetadata": {"promptTokenCount": 10,"totalTokenCount": 10,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 10}]},"modelVersion": "gemini-2.5-flash","responseId": "id-1"}` + "\r\n\r\n" +
 		`data: {"candidates": [{"content": {"role": "model","parts": [{"text": ""}]},"finishReason": "STOP"}],"usageMetadata": {"promptTokenCount": 10,"candidatesTokenCount": 5,"totalTokenCount": 17,"cachedContentTokenCount": 4,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 10}],"candidatesTokensDetails": [{"modality": "TEXT","tokenCount": 5}],"thoughtsTokenCount": 2},"modelVersion": "gemini-2.5-flash","responseId": "id-1"}` + "\r\n\r\n"
 	if err != nil || sse != wantSSE {
 		t.Errorf("%v\ngot  %s\nwant %s", err, sse, wantSSE)
 	}
-	_, array, err := request{path: intsPath}.answer(t.Context(), t, s)
+	_, array, err := request{path: intsPath}.to(t, s).Answer(t)
 	if err != nil || !strings.HasPrefix(array, "[{\n  \"candidates\": [\n    {\n      \"content\": {\n") || !strings.HasSuffix(array, "\"responseId\": \"id-1\"\n}\n]") ||
 		strings.Count(array, "\n}\n,\r\n{\n") != 2 || !strings.Contains(array, `"finishReason": 1`) || !strings.Contains(array, `"trafficType": 1`) || !strings.Contains(array, `"modality": 1`) {
 		t.Errorf("%v\n%s", err, array)
@@ -195,8 +196,8 @@ func TestEnumsAsNumbers(t *testing.T) {
         "probability": 3,
         "blocked": true`,
 	} {
-		got := request{path: path}.outcome(t, s)
-		if got.err != nil || !strings.Contains(got.body, want) || !strings.Contains(got.body, `"blockReason": 1`) {
+		got := request{path: path}.to(t, s).Outcome(t)
+		if got.Err != nil || !strings.Contains(got.Body, want) || !strings.Contains(got.Body, `"blockReason": 1`) {
 			t.Errorf("%+v", got)
 		}
 	}
