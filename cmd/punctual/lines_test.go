@@ -201,11 +201,12 @@ func (s *session) ask(want string) {
 // wait waits until output behind the first n bytes has a text.
 func (s *session) wait(g *growing, n int, want string) {
 	s.t.Helper()
-	timeout := time.After(10 * time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+	defer cancel()
 	for !strings.Contains(g.String()[n:], want) {
 		select {
 		case <-g.more:
-		case <-timeout:
+		case <-ctx.Done():
 			s.t.Fatalf("no %q in %q; stderr %s", want, g.String()[n:], s.stderr)
 		}
 	}
@@ -220,10 +221,12 @@ func (s *session) end() int {
 
 func (s *session) status() int {
 	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+	defer cancel()
 	select {
 	case status := <-s.done:
 		return status
-	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
 		s.t.Fatal("runs on")
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -48,17 +49,13 @@ func filesNow(conf *config.Config) []os.FileInfo {
 }
 
 // changed reports whether a file is another than when it was read last.
-func (r *reloader) changed() bool {
-	for i, now := range filesNow(r.by.conf) {
-		was := r.seen[i]
-		if (now == nil) != (was == nil) {
-			return true
-		}
-		if now != nil && (now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) || !os.SameFile(now, was)) {
-			return true
-		}
+func (r *reloader) changed() bool { return !slices.EqualFunc(filesNow(r.by.conf), r.seen, same) }
+
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
 	}
-	return false
+	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
 // reloadChanged reloads if a file changed.
@@ -75,7 +72,10 @@ func (r *reloader) reload(ctx context.Context) {
 	}
 	r.seen = filesNow(r.by.conf) // what changes from here on is seen next time
 	conf, err := r.load(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // who interrupted asks no more
+		return
+	case err != nil:
 		r.tell(err)
 		return
 	}

@@ -30,8 +30,8 @@ type planRow struct {
 	plan          policy.Plan
 	targets       []string
 	effective     policy.Effective
-	shortened     bool // by the execution's time, and so is:
-	hangShortened bool
+	shortened     bool             // the call, by the execution's time
+	hangShortened bool             // likewise, what a hang costs
 	replaced      *config.Override // of the limit, by a variable
 }
 
