@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,39 @@ func Stream(tb testing.TB, g llm.Generator, req *llm.Request) ([]llm.Event, *llm
 	var got []llm.Event
 	resp, err := g.Generate(ctx, req, func(e llm.Event) error { got = append(got, e); return nil })
 	return got, resp, err
+}
+
+// Answered makes one call without a sink that must be answered.
+func Answered(t *testing.T, g llm.Generator) *llm.Response {
+	t.Helper()
+	resp, err := Unary(t, g, Hello())
+	if err != nil {
+		t.Fatalf("want an answer, got %+v", err)
+	}
+	return resp
+}
+
+// Streamed makes one call with a sink that must be answered.
+func Streamed(t *testing.T, g llm.Generator) ([]llm.Event, *llm.Response) {
+	t.Helper()
+	got, resp, err := Stream(t, g, Hello())
+	if err != nil {
+		t.Fatalf("want an answer, got %+v", err)
+	}
+	return got, resp
+}
+
+// Keep fails the test if a provider was not made, and closes its connections at the end of the test.
+func Keep[P io.Closer](tb testing.TB) func(P, error) P {
+	tb.Helper()
+	return func(p P, err error) P {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() { _ = p.Close() })
+		return p
+	}
 }
 
 // Failed checks the kind of an error and returns it.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/azure"
 )
@@ -74,7 +75,7 @@ func TestAnErrorBodyThatNeverEndsDoesNotHoldTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
-			BaseURL: "http://localhost", Model: "m", HTTP: wire(500, func(context.Context, *io.PipeWriter) {}),
+			BaseURL: "http://localhost", Model: "m", HTTP: adaptertest.Paced(500, "text/event-stream", 0),
 		}))
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()

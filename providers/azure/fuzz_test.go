@@ -2,11 +2,10 @@ package azure_test
 
 import (
 	"bytes"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/azure"
 )
@@ -15,12 +14,7 @@ import (
 func canned(tb testing.TB, status int, contentType string, body []byte) *azure.Provider {
 	tb.Helper()
 	return keep(tb)(azure.Compatible(&azure.CompatibleOptions{
-		BaseURL: "http://localhost", Model: "m", HTTP: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{
-				StatusCode: status, Header: http.Header{"Content-Type": {contentType}},
-				Body: io.NopCloser(bytes.NewReader(body)), Request: req,
-			}, nil
-		})},
+		BaseURL: "http://localhost", Model: "m", HTTP: adaptertest.Same(status, contentType, body),
 	}))
 }
 

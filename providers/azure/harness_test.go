@@ -3,7 +3,6 @@ package azure_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,16 +12,7 @@ import (
 	"github.com/punctual-llm/punctual/providers/azure"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What the tests of all adapters have in common, under the names that these tests have for it.
 const (
@@ -39,14 +29,17 @@ var (
 	failed    = adaptertest.Failed
 	badField  = adaptertest.BadField
 	allocated = adaptertest.Allocated
+	keep      = adaptertest.Keep[*azure.Provider]
 
 	events    = adaptertest.StreamOf{"Content-Type", "text/event-stream"}.Events
 	thenHang  = adaptertest.StreamOf{"Content-Type", "text/event-stream"}.ThenHang
 	thenAbort = adaptertest.StreamOf{"Content-Type", "text/event-stream"}.ThenAbort
 )
 
-// seen is a request that came.
-type seen = adaptertest.Seen
+type (
+	seen      = adaptertest.Seen
+	roundTrip = adaptertest.RoundTrip
+)
 
 // server is a provider by hand.
 type server struct{ *adaptertest.Server }
@@ -87,37 +80,16 @@ func (s *server) provider(tb testing.TB, change ...func(*azure.CompatibleOptions
 	return keep(tb)(azure.Compatible(o))
 }
 
-// keep fails the test if there is an error, and closes the provider's connections at its end.
-func keep(tb testing.TB) func(*azure.Provider, error) *azure.Provider {
-	tb.Helper()
-	return func(p *azure.Provider, err error) *azure.Provider {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() { _ = p.Close() })
-		return p
-	}
-}
-
 // streamed makes one call that must be answered.
 func streamed(t *testing.T, handle http.HandlerFunc) ([]llm.Event, *llm.Response) {
 	t.Helper()
-	got, resp, err := stream(t, serve(t, handle).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return got, resp
+	return adaptertest.Streamed(t, serve(t, handle).provider(t))
 }
 
 // answered makes one call without a sink that must be answered.
 func answered(t *testing.T, body string) *llm.Response {
 	t.Helper()
-	resp, err := unary(t, serve(t, reply(200, body)).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return resp
+	return adaptertest.Answered(t, serve(t, reply(200, body)).provider(t))
 }
 
 // wantKind checks the kind of an error.

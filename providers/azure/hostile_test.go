@@ -118,20 +118,6 @@ func TestPiecesThatAreHeldTakeLittleMemory(t *testing.T) { //nolint:paralleltest
 	}
 }
 
-// again is a body that repeats one event for ever.
-type again struct {
-	event string
-	off   int
-}
-
-func (a *again) Read(p []byte) (int, error) {
-	n := copy(p, a.event[a.off:])
-	a.off = (a.off + n) % len(a.event)
-	return n, nil
-}
-
-func (a *again) Close() error { return nil }
-
 func TestAnEndlessAnswerIsCutAtItsBound(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", mib)
@@ -149,14 +135,12 @@ func TestAnEndlessAnswerIsCutAtItsBound(t *testing.T) {
 			if t.Parallel(); name != "text" && name != "refusal" {
 				adaptertest.Heavy(t)
 			}
-			source := &again{event: data(delta, "null")}
+			event := data(delta, "null")
 			if strings.HasPrefix(name, "finish") {
-				source.event = strings.Replace(source.event, `,"finish_reason":null`, "", 1)
+				event = strings.Replace(event, `,"finish_reason":null`, "", 1)
 			}
 			p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
-				BaseURL: "http://localhost", Model: "m", HTTP: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-					return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: source, Request: req}, nil
-				})},
+				BaseURL: "http://localhost", Model: "m", HTTP: adaptertest.Reading("text/event-stream", adaptertest.Pieces(func(int) string { return event })),
 			}))
 			accepted := 0
 			resp, err := p.Generate(t.Context(), hello(), func(e llm.Event) error { accepted += len(e.Delta); return nil })
@@ -191,9 +175,7 @@ func TestAnAnswerOfACallThatIsOverIsNotDecoded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
-		BaseURL: "http://localhost", Model: "m", HTTP: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: ending{strings.NewReader(ok), cancel}, Request: req}, nil
-		})},
+		BaseURL: "http://localhost", Model: "m", HTTP: adaptertest.Reading("application/json", ending{strings.NewReader(ok), cancel}),
 	}))
 	_, err := p.Generate(ctx, hello(), nil)
 	wantKind(t, err, llm.ErrCanceled)

@@ -178,10 +178,6 @@ func TestACustomClientKeepsItsTransport(t *testing.T) {
 	}
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // TestADeploymentMayBeNamedLikeAnyModel: go-openai has rules for models of certain names, and an Azure
 // deployment may have any name.
 func TestADeploymentMayBeNamedLikeAnyModel(t *testing.T) {

@@ -2,7 +2,6 @@ package azure_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/azure"
 )
@@ -94,18 +94,6 @@ func TestAnAnswerCutByItsLimitMayBeEmpty(t *testing.T) {
 	}
 }
 
-// wire is a transport whose one response is written by hand, without a socket, so that time can be virtual.
-func wire(status int, write func(ctx context.Context, w *io.PipeWriter)) *http.Client {
-	return &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-		r, w := io.Pipe()
-		context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
-		go write(req.Context(), w)
-		return &http.Response{
-			StatusCode: status, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req,
-		}, nil
-	})}
-}
-
 func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -127,7 +115,7 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := keep(t)(azure.Compatible(&azure.CompatibleOptions{
 					BaseURL: "http://localhost", Model: "m",
-					HTTP: wire(200, func(_ context.Context, w *io.PipeWriter) { _, _ = io.WriteString(w, text("a")+stop()+c.behind) }),
+					HTTP: adaptertest.Paced(200, "text/event-stream", 0, text("a")+stop()+c.behind),
 				}))
 				ctx, cancel := context.WithCancel(t.Context())
 				if c.limit > 0 {
@@ -152,19 +140,7 @@ func TestAfterTheFinishReasonNothingIsWaitedForLong(t *testing.T) {
 func paced(t *testing.T, pause time.Duration, pieces ...string) *azure.Provider {
 	t.Helper()
 	return keep(t)(azure.Compatible(&azure.CompatibleOptions{
-		BaseURL: "http://localhost", Model: "m", HTTP: wire(200, func(ctx context.Context, w *io.PipeWriter) {
-			for _, p := range pieces {
-				timer := time.NewTimer(pause)
-				select {
-				case <-timer.C:
-				case <-ctx.Done():
-					return
-				}
-				if _, err := io.WriteString(w, p); err != nil {
-					return
-				}
-			}
-		}),
+		BaseURL: "http://localhost", Model: "m", HTTP: adaptertest.Paced(200, "text/event-stream", pause, pieces...),
 	}))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkGenerate(b *testing.B) {
 		}
 	})
 	b.Run("sdk", func(b *testing.B) {
-		client := bare(fixed(200, "application/json", []byte(body)))
+		client := bare(adaptertest.Same(200, "application/json", []byte(body)))
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := client.Converse(b.Context(), &bedrockruntime.ConverseInput{ModelId: aws.String(claude), Messages: chat()}); err != nil {
@@ -53,7 +54,7 @@ func BenchmarkStream(b *testing.B) {
 		}
 	})
 	b.Run("sdk", func(b *testing.B) {
-		client := bare(fixed(200, eventStream, body))
+		client := bare(adaptertest.Same(200, eventStream, body))
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := drain(b.Context(), client); err != nil {

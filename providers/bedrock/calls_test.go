@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/bedrock"
 )
@@ -27,12 +28,7 @@ func (s *server) provider(tb testing.TB, change ...func(*bedrock.Options)) *bedr
 	for _, c := range change {
 		c(o)
 	}
-	p, err := bedrock.New(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = p.Close() })
-	return p
+	return keep(tb)(bedrock.New(o))
 }
 
 func model(name string) func(*bedrock.Options) {
@@ -42,21 +38,13 @@ func model(name string) func(*bedrock.Options) {
 // streamed makes one call that must be answered.
 func streamed(t *testing.T, handle http.HandlerFunc) ([]llm.Event, *llm.Response) {
 	t.Helper()
-	got, resp, err := stream(t, serve(t, handle).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return got, resp
+	return adaptertest.Streamed(t, serve(t, handle).provider(t))
 }
 
 // answered makes one call without a sink that must be answered.
 func answered(t *testing.T, body string) *llm.Response {
 	t.Helper()
-	resp, err := unary(t, serve(t, reply(200, body)).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return resp
+	return adaptertest.Answered(t, serve(t, reply(200, body)).provider(t))
 }
 
 // sent makes one call and returns the body that was sent and the warnings.

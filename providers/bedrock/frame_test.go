@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -29,7 +30,7 @@ func TestAFrameBeyondAllBoundsIsRefusedByItsLengths(t *testing.T) { //nolint:par
 		"nothing":                  {announce(0, 0), "malformed_event"},
 	} {
 		read := 0
-		body := &pieces{n: func(i int) string {
+		body := adaptertest.Pieces(func(i int) string {
 			if read++; i == 0 {
 				return begin() + text(0, "hi") + c.head
 			}
@@ -37,7 +38,7 @@ func TestAFrameBeyondAllBoundsIsRefusedByItsLengths(t *testing.T) { //nolint:par
 				return ""
 			}
 			return strings.Repeat("x", mib)
-		}}
+		})
 		var resp *llm.Response
 		var err error
 		mibs := allocated(func() {

@@ -2,11 +2,10 @@ package bedrock_test
 
 import (
 	"bytes"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/bedrock"
 )
@@ -14,22 +13,9 @@ import (
 // canned returns a provider whose every response is the same, without a socket.
 func canned(tb testing.TB, status int, contentType string, body []byte) *bedrock.Provider {
 	tb.Helper()
-	p, err := bedrock.New(&bedrock.Options{
-		Region: "us-east-1", Model: claude, Credentials: keys("AKID"), HTTP: fixed(status, contentType, body),
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
-}
-
-// fixed is a client whose every response is the same.
-func fixed(status int, contentType string, body []byte) *http.Client {
-	return &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-		return &http.Response{
-			StatusCode: status, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(bytes.NewReader(body)), Request: req,
-		}, nil
-	})}
+	return keep(tb)(bedrock.New(&bedrock.Options{
+		Region: "us-east-1", Model: claude, Credentials: keys("AKID"), HTTP: adaptertest.Same(status, contentType, body),
+	}))
 }
 
 const eventStream = "application/vnd.amazon.eventstream"

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/punctual-llm/punctual/internal/adaptertest"
+	"github.com/punctual-llm/punctual/providers/bedrock"
 )
 
 func TestMain(m *testing.M) {
@@ -26,14 +27,7 @@ func TestMain(m *testing.M) {
 	} {
 		_ = os.Setenv(name, value)
 	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m)
 }
 
 // What the tests of all adapters have in common, under the names that these tests have for it.
@@ -51,6 +45,7 @@ var (
 	failed    = adaptertest.Failed
 	badField  = adaptertest.BadField
 	allocated = adaptertest.Allocated
+	keep      = adaptertest.Keep[*bedrock.Provider]
 	silent    = adaptertest.Silent
 
 	events    = adaptertest.StreamOf{"Content-Type", "application/vnd.amazon.eventstream", "X-Amzn-Requestid", "r-1"}.Events
@@ -58,8 +53,10 @@ var (
 	thenAbort = adaptertest.StreamOf{"Content-Type", "application/vnd.amazon.eventstream", "X-Amzn-Requestid", "r-1"}.ThenAbort
 )
 
-// seen is a request that came.
-type seen = adaptertest.Seen
+type (
+	seen      = adaptertest.Seen
+	roundTrip = adaptertest.RoundTrip
+)
 
 // server is a provider by hand.
 type server struct{ *adaptertest.Server }

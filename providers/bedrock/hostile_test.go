@@ -3,7 +3,6 @@ package bedrock_test
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -12,41 +11,12 @@ import (
 	"github.com/punctual-llm/punctual/providers/bedrock"
 )
 
-// pieces is a body whose pieces n makes, one for each read. It ends with an empty one.
-type pieces struct {
-	n    func(int) string
-	i    int
-	left string
-}
-
-func (p *pieces) Read(b []byte) (int, error) {
-	if p.left == "" {
-		p.left = p.n(p.i)
-		p.i++
-	}
-	if p.left == "" {
-		return 0, io.EOF
-	}
-	n := copy(b, p.left)
-	p.left = p.left[n:]
-	return n, nil
-}
-
-func (*pieces) Close() error { return nil }
-
 // reading is a provider whose every answer is read from body.
 func reading(t *testing.T, contentType string, body io.ReadCloser) *bedrock.Provider {
 	t.Helper()
-	p, err := bedrock.New(&bedrock.Options{
-		Region: "us-east-1", Model: claude, Credentials: keys("AKID"),
-		HTTP: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: body, ContentLength: -1, Request: req}, nil
-		})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return keep(t)(bedrock.New(&bedrock.Options{
+		Region: "us-east-1", Model: claude, Credentials: keys("AKID"), HTTP: adaptertest.Reading(contentType, body),
+	}))
 }
 
 func TestAnEndlessStreamIsCutAtItsBound(t *testing.T) {
@@ -72,12 +42,12 @@ func TestAnEndlessStreamIsCutAtItsBound(t *testing.T) {
 			if name != "text" && name != "image" {
 				adaptertest.Heavy(t)
 			}
-			p := reading(t, eventStream, &pieces{n: func(i int) string {
+			p := reading(t, eventStream, adaptertest.Pieces(func(i int) string {
 				if i == 0 {
 					return c.first + c.again
 				}
 				return c.again
-			}})
+			}))
 			accepted := 0
 			resp, err := p.Generate(t.Context(), hello(), func(e llm.Event) error { accepted += len(e.Delta); return nil })
 			e := failed(t, err, llm.ErrBadOutput)
@@ -100,7 +70,7 @@ func TestAnEndlessNumberOfBlocksIsCutAtItsBound(t *testing.T) { //nolint:paralle
 	} {
 		var err error
 		mibs := allocated(func() {
-			_, err = reading(t, eventStream, &pieces{n: c.piece}).Generate(t.Context(), hello(), func(llm.Event) error { return nil })
+			_, err = reading(t, eventStream, adaptertest.Pieces(c.piece)).Generate(t.Context(), hello(), func(llm.Event) error { return nil })
 		})
 		if e := failed(t, err, llm.ErrBadOutput); e.Code != c.code || mibs > 128 && !raceEnabled {
 			t.Errorf("%s: %s after %d MiB", name, e.Code, mibs)
@@ -109,7 +79,7 @@ func TestAnEndlessNumberOfBlocksIsCutAtItsBound(t *testing.T) { //nolint:paralle
 	req := hello()
 	req.ToolChoice.Single = true
 	req.Tools = []llm.Tool{{Name: "f"}}
-	_, err := reading(t, eventStream, &pieces{n: func(i int) string { return callStart(i, fmt.Sprint("u", i), "f") }}).
+	_, err := reading(t, eventStream, adaptertest.Pieces(func(i int) string { return callStart(i, fmt.Sprint("u", i), "f") })).
 		Generate(t.Context(), req, func(llm.Event) error { return nil })
 	if e := failed(t, err, llm.ErrBadOutput); e.Code != "too_many_tool_calls" {
 		t.Errorf("left out: %+v", e)
@@ -119,7 +89,7 @@ func TestAnEndlessNumberOfBlocksIsCutAtItsBound(t *testing.T) { //nolint:paralle
 func TestAnEndlessBodyIsCutAtItsBound(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{"blanks": strings.Repeat(" ", mib), "text": `{"a":"` + strings.Repeat("x", mib)} {
-		_, err := reading(t, "application/json", &pieces{n: func(int) string { return piece }}).Generate(t.Context(), hello(), nil)
+		_, err := reading(t, "application/json", adaptertest.Pieces(func(int) string { return piece })).Generate(t.Context(), hello(), nil)
 		if e := failed(t, err, llm.ErrBadOutput); e.Code != "answer_too_large" {
 			t.Errorf("%s: %+v", name, e)
 		}

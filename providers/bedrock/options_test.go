@@ -119,10 +119,6 @@ func TestTheCallersClientIsUsedWithoutItsTimeout(t *testing.T) {
 	}
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 func TestTheServiceIsFoundByItsRegion(t *testing.T) {
 	t.Parallel()
 	var host string

@@ -2,40 +2,21 @@ package bedrock_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/bedrock"
 )
 
-// paced is a provider whose stream is written by hand, one piece after each gap, and then held open: without a socket,
-// so that time can be virtual.
+// paced is a provider whose stream comes one frame after each gap, and is then held open, in virtual time.
 func paced(t *testing.T, gap time.Duration, frames ...string) *bedrock.Provider {
 	t.Helper()
-	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-		r, w := io.Pipe()
-		context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
-		go func() {
-			for _, f := range frames {
-				select {
-				case <-time.NewTimer(gap).C:
-					_, _ = io.WriteString(w, f)
-				case <-req.Context().Done():
-					return
-				}
-			}
-		}()
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {eventStream}}, Body: r, Request: req}, nil
-	})}
-	p, err := bedrock.New(&bedrock.Options{Region: "us-east-1", Model: claude, Credentials: keys("AKID"), HTTP: client})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	client := adaptertest.Paced(200, eventStream, gap, frames...)
+	return keep(t)(bedrock.New(&bedrock.Options{Region: "us-east-1", Model: claude, Credentials: keys("AKID"), HTTP: client}))
 }
 
 func TestBehindMessageStopNothingIsWaitedForLong(t *testing.T) {
@@ -102,7 +83,7 @@ func TestAfterTheContextEndsAFinishedStreamTakesNoContent(t *testing.T) {
 	for behind, want := range map[string]llm.Kind{metadata(): "", event("new", "{}"): "", text(0, "b"): llm.ErrCanceled, callStart(1, "u", "f"): llm.ErrCanceled} {
 		ctx, cancel := context.WithCancel(t.Context())
 		frames := []string{text(0, "a"), stop("end_turn"), behind}
-		p := reading(t, eventStream, &pieces{n: func(i int) string {
+		p := reading(t, eventStream, adaptertest.Pieces(func(i int) string {
 			if i == 2 {
 				cancel()
 			}
@@ -110,7 +91,7 @@ func TestAfterTheContextEndsAFinishedStreamTakesNoContent(t *testing.T) {
 				return frames[i]
 			}
 			return ""
-		}})
+		}))
 		resp, err := p.Generate(ctx, hello(), func(llm.Event) error { return nil })
 		if llm.KindOf(err) != want || resp.Text() != "a" {
 			t.Errorf("%q: %+v, %v", behind, resp, err)

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -67,7 +68,7 @@ func BenchmarkStream(b *testing.B) {
 func bare(b *testing.B, contentType, body string) *genai.Client {
 	b.Helper()
 	client, err := genai.NewClient(b.Context(), &genai.ClientConfig{
-		Backend: genai.BackendGeminiAPI, APIKey: "k", HTTPClient: same(200, contentType, []byte(body)),
+		Backend: genai.BackendGeminiAPI, APIKey: "k", HTTPClient: adaptertest.Same(200, contentType, []byte(body)),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -2,32 +2,17 @@ package vertex_test
 
 import (
 	"bytes"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// same is a client whose every response is the same, without a socket.
-func same(status int, contentType string, body []byte) *http.Client {
-	return &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-		return &http.Response{
-			StatusCode: status, Header: http.Header{"Content-Type": {contentType}},
-			Body: io.NopCloser(bytes.NewReader(body)), Request: req,
-		}, nil
-	})}
-}
-
 func canned(tb testing.TB, status int, contentType string, body []byte) *vertex.Provider {
 	tb.Helper()
-	return keep(tb)(vertex.New(&vertex.Options{APIKey: "k", Model: "gemini-2.5-flash", HTTP: same(status, contentType, body)}))
+	return keep(tb)(vertex.New(&vertex.Options{APIKey: "k", Model: "gemini-2.5-flash", HTTP: adaptertest.Same(status, contentType, body)}))
 }
 
 // FuzzStream: whatever a stream holds, nothing panics, the response is what the sink accepted, and there is no

@@ -22,18 +22,13 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"GOOGLE_VERTEX_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
 		_ = os.Unsetenv(name)
 	}
-	code := m.Run()
-	if code == 0 && printed.Len() > 0 {
-		fmt.Fprintf(os.Stderr, "printed to the log of the program:\n%s", printed.String())
-		code = 1
-	}
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if code == 0 && printed.Len() > 0 {
+			fmt.Fprintf(os.Stderr, "printed to the log of the program:\n%s", printed.String())
 			code = 1
 		}
-	}
-	os.Exit(code)
+		os.Exit(code)
+	}))
 }
 
 // What the tests of all adapters have in common, under the names that these tests have for it.
@@ -51,6 +46,7 @@ var (
 	failed    = adaptertest.Failed
 	badField  = adaptertest.BadField
 	allocated = adaptertest.Allocated
+	keep      = adaptertest.Keep[*vertex.Provider]
 	silent    = adaptertest.Silent
 
 	events    = adaptertest.StreamOf{"Content-Type", "text/event-stream"}.Events
@@ -58,7 +54,6 @@ var (
 	thenAbort = adaptertest.StreamOf{"Content-Type", "text/event-stream"}.ThenAbort
 )
 
-// seen is a request that came.
 type seen = adaptertest.Seen
 
 // server is a provider by hand.
@@ -110,35 +105,14 @@ func (s *server) provider(tb testing.TB, change ...func(*vertex.Options)) *verte
 
 func model(name string) func(*vertex.Options) { return func(o *vertex.Options) { o.Model = name } }
 
-// keep fails the test if there is an error, and closes the provider's connections at its end.
-func keep(tb testing.TB) func(*vertex.Provider, error) *vertex.Provider {
-	tb.Helper()
-	return func(p *vertex.Provider, err error) *vertex.Provider {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() { _ = p.Close() })
-		return p
-	}
-}
-
 // streamed makes one call that must be answered.
 func streamed(t *testing.T, handle http.HandlerFunc) ([]llm.Event, *llm.Response) {
 	t.Helper()
-	got, resp, err := stream(t, serve(t, handle).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return got, resp
+	return adaptertest.Streamed(t, serve(t, handle).provider(t))
 }
 
 // answered makes one call without a sink that must be answered.
 func answered(t *testing.T, body string) *llm.Response {
 	t.Helper()
-	resp, err := unary(t, serve(t, reply(200, body)).provider(t), hello())
-	if err != nil {
-		t.Fatalf("want an answer, got %+v", err)
-	}
-	return resp
+	return adaptertest.Answered(t, serve(t, reply(200, body)).provider(t))
 }

@@ -3,7 +3,6 @@ package vertex_test
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -12,42 +11,18 @@ import (
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
-// pieces is a body whose pieces n makes, one for each read. It ends with an empty one.
-type pieces struct {
-	n    func(int) string
-	i    int
-	left string
-}
-
-func (p *pieces) Read(b []byte) (int, error) {
-	if p.left == "" {
-		p.left = p.n(p.i)
-		p.i++
-	}
-	if p.left == "" {
-		return 0, io.EOF
-	}
-	n := copy(b, p.left)
-	p.left = p.left[n:]
-	return n, nil
-}
-
-func (*pieces) Close() error { return nil }
-
 // reading is a provider whose every answer is read from body.
 func reading(t *testing.T, contentType string, body io.ReadCloser) *vertex.Provider {
 	t.Helper()
 	return keep(t)(vertex.New(&vertex.Options{
 		Project: "p", Model: "gemini-2.5-flash", APIKey: "key-test",
-		HTTP: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: body, ContentLength: -1, Request: req}, nil
-		})},
+		HTTP: adaptertest.Reading(contentType, body),
 	}))
 }
 
 const eventStream = "text/event-stream"
 
-func always(piece string) io.ReadCloser { return &pieces{n: func(int) string { return piece }} }
+func always(piece string) io.ReadCloser { return adaptertest.Pieces(func(int) string { return piece }) }
 
 func TestAnEndlessStreamIsCutAtItsBound(t *testing.T) {
 	t.Parallel()
@@ -95,12 +70,12 @@ func TestAnEndlessValueIsCutAtItsBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := reading(t, c.contentType, &pieces{n: func(i int) string {
+			p := reading(t, c.contentType, adaptertest.Pieces(func(i int) string {
 				if i == 0 && c.begin != "" {
 					return c.begin
 				}
 				return c.again
-			}})
+			}))
 			var sink llm.Sink
 			if c.streams {
 				sink = func(llm.Event) error { return nil }
@@ -157,11 +132,11 @@ func TestManyElementsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // i
 	} {
 		for kind, ask := range map[string]func() error{
 			"whole": func() error {
-				_, err := reading(t, "application/json", &pieces{n: once(c.body)}).Generate(t.Context(), hello(), nil)
+				_, err := reading(t, "application/json", adaptertest.Pieces(once(c.body))).Generate(t.Context(), hello(), nil)
 				return err
 			},
 			"streamed": func() error {
-				_, _, err := stream(t, reading(t, eventStream, &pieces{n: once(data(c.body))}), hello())
+				_, _, err := stream(t, reading(t, eventStream, adaptertest.Pieces(once(data(c.body)))), hello())
 				return err
 			},
 		} {

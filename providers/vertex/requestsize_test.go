@@ -12,40 +12,17 @@ import (
 
 func TestARequestOverItsBoundIsRefusedBeforeItIsEncoded(t *testing.T) { //nolint:paralleltest // it measures memory
 	s := serve(t, reply(200, ok))
-	p := s.provider(t)
-	long := strings.Repeat("x", 64*mib+1)
-	for field, req := range map[string]*llm.Request{
-		"system":               {System: long, Messages: hello().Messages},
-		"messages[0].parts[0]": {Messages: []llm.Message{llm.User(long)}},
-		"extra.vertex":         {Messages: hello().Messages, Extra: map[string]json.RawMessage{"vertex": json.RawMessage(long)}},
-	} {
-		if n := allocated(func() {
-			_, err := unary(t, p, req)
-			badField(t, err, llm.ErrUnsupported, field, "xxxx")
-		}); n > 1 && !raceEnabled {
-			t.Errorf("%s: %d MiB were allocated", field, n)
-		}
-	}
-	if len(s.Requests()) > 0 {
-		t.Error("something was sent")
-	}
+	adaptertest.RefusesTooLarge(t, s.Server, s.provider(t), "vertex")
 }
 
 // TestAContextThatEndsDuringTheEncodingSendsNothing: and asks for no token.
 func TestAContextThatEndsDuringTheEncodingSendsNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reply(200, ok))
-	p := s.provider(t, tokens(func(context.Context) (string, error) {
+	adaptertest.EndsWhileEncoding(t, s.Server, s.provider(t, tokens(func(context.Context) (string, error) {
 		t.Error("a token was asked for")
 		return "t", nil
-	}))
-	for from := int32(1); from <= 2; from++ {
-		ctx := &adaptertest.Expiring{Context: t.Context(), From: from}
-		_, err := p.Generate(ctx, hello(), nil)
-		if e := failed(t, err, llm.ErrCanceled); !e.NotSent || len(s.Requests()) != 0 || ctx.Looks.Load() > from+3 {
-			t.Errorf("%d: %d requests, %d looks: %+v", from, len(s.Requests()), ctx.Looks.Load(), e)
-		}
-	}
+	})))
 }
 
 // TestAPartOfTheOtherEngineIsLeftOut: its bytes mean nothing to the REST API, which would refuse the request.

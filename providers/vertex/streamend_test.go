@@ -2,35 +2,20 @@ package vertex_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-llm/punctual/internal/adaptertest"
 	"github.com/punctual-llm/punctual/llm"
 	"github.com/punctual-llm/punctual/providers/vertex"
 )
 
-// paced is a provider whose stream is written by hand, one piece after each gap, and then held open: without a socket,
-// so that time can be virtual.
+// paced is a provider whose stream comes one piece after each gap, and is then held open, in virtual time.
 func paced(t *testing.T, gap time.Duration, all ...string) *vertex.Provider {
 	t.Helper()
-	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-		r, w := io.Pipe()
-		context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
-		go func() {
-			for _, piece := range all {
-				select {
-				case <-time.NewTimer(gap).C:
-					_, _ = io.WriteString(w, piece)
-				case <-req.Context().Done():
-					return
-				}
-			}
-		}()
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {eventStream}}, Body: r, Request: req}, nil
-	})}
+	client := adaptertest.Paced(200, eventStream, gap, all...)
 	return keep(t)(vertex.New(&vertex.Options{Project: "p", Model: "gemini-2.5-flash", APIKey: "key-test", HTTP: client}))
 }
 
@@ -106,7 +91,7 @@ func TestAfterTheContextEndsAFinishedStreamTakesNoContent(t *testing.T) {
 	for behind, want := range map[string]llm.Kind{data(`{"usageMetadata":{"promptTokenCount":5}}`): "", said("b"): llm.ErrCanceled, data(chunk(`{"functionCall":{"name":"f"}}`, "")): llm.ErrCanceled} {
 		ctx, cancel := context.WithCancel(t.Context())
 		all := []string{said("a"), data(chunk("", "STOP")), behind}
-		p := reading(t, eventStream, &pieces{n: func(i int) string {
+		p := reading(t, eventStream, adaptertest.Pieces(func(i int) string {
 			if i == 2 {
 				cancel()
 			}
@@ -114,7 +99,7 @@ func TestAfterTheContextEndsAFinishedStreamTakesNoContent(t *testing.T) {
 				return all[i]
 			}
 			return ""
-		}})
+		}))
 		resp, err := p.Generate(ctx, hello(), func(llm.Event) error { return nil })
 		if llm.KindOf(err) != want || resp.Text() != "a" {
 			t.Errorf("%q: %+v, %v", behind, resp, err)
