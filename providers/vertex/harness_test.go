@@ -54,10 +54,7 @@ var (
 	thenAbort = adaptertest.StreamOf{"Content-Type", "text/event-stream"}.ThenAbort
 )
 
-type (
-	seen      = adaptertest.Seen
-	roundTrip = adaptertest.RoundTrip
-)
+type seen = adaptertest.Seen
 
 // server is a provider by hand.
 type server struct{ *adaptertest.Server }
