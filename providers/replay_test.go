@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/punctual-llm/punctual/internal/given"
 	"github.com/punctual-llm/punctual/llm"
 )
 
@@ -56,16 +57,9 @@ type adapter struct {
 // loadRecordings reads all files, or skips the test.
 func loadRecordings(t *testing.T) []*recording {
 	t.Helper()
-	root := moduleRoot(t)
-	dir, chosen := os.LookupEnv("PUNCTUAL_RECORDINGS")
-	if dir == "" {
-		dir, chosen = "../shared/recordings", false
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(root, dir)
-	}
+	folder := given.Find(t, "recordings", "PUNCTUAL_RECORDINGS", "../shared/recordings")
 	var all []*recording
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder.Path, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".json" {
 			return err
 		}
@@ -80,33 +74,8 @@ func loadRecordings(t *testing.T) []*recording {
 		all = append(all, rec)
 		return nil
 	})
-	switch {
-	case !chosen && (err != nil || len(all) == 0):
-		t.Skipf("no recordings: %s is not there, and PUNCTUAL_RECORDINGS is not set", dir)
-	case err != nil:
-		t.Fatal(err)
-	case len(all) == 0:
-		t.Fatalf("PUNCTUAL_RECORDINGS: %s holds no recordings", dir)
-	}
+	folder.Check(t, len(all), err)
 	return all
-}
-
-func moduleRoot(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = parent
-	}
 }
 
 // result is what a call made of a recording.

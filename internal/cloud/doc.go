@@ -6,8 +6,9 @@
 // A fault (see [ParseFault]) bends one answer; it comes with the turn, or from the client in the request header
 // [FaultHeader].
 //
-// A cloud that is to answer by itself where its script is silent makes tool calls and structured output with
-// [Instance].
+// A cloud keeps all of that in an [Account], which hands out the turn of each request, and plays a step by [PlayStep]. One
+// that is to answer by itself where its script is silent does so by [Improvise], and makes the arguments of tools and
+// structured output with [Instance].
 //
 // Two phases of a call happen before a server can act. A connection that is never made is [BlackHole]; a
 // credential that is never had is the matter of whoever supplies the credential. A step that names one of them

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/punctual-llm/punctual/internal/given"
 )
 
 func TestMain(m *testing.M) {
@@ -195,14 +196,8 @@ func playCase(ctx context.Context, c *faultCase, machine *stalls) *verdict {
 // loadCases reads the file of cases, or skips the test.
 func loadCases(t *testing.T) []*faultCase {
 	t.Helper()
-	path, chosen := os.LookupEnv("PUNCTUAL_CASES")
-	if path == "" {
-		path, chosen = "../shared/cases/public-reports.jsonl", false
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(moduleRoot(t), path)
-	}
-	data, err := os.ReadFile(path)
+	file := given.Find(t, "cases", "PUNCTUAL_CASES", "../shared/cases/public-reports.jsonl")
+	data, err := os.ReadFile(file.Path)
 	var all []*faultCase
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, max(1, len(data)+1))
@@ -211,31 +206,6 @@ func loadCases(t *testing.T) []*faultCase {
 			all = append(all, parseCase(slices.Clone(line)))
 		}
 	}
-	switch {
-	case !chosen && (err != nil || len(all) == 0):
-		t.Skipf("no cases: %s is not there, and PUNCTUAL_CASES is not set", path)
-	case err != nil:
-		t.Fatal(err)
-	case len(all) == 0:
-		t.Fatalf("PUNCTUAL_CASES: %s holds no cases", path)
-	}
+	file.Check(t, len(all), err)
 	return all
-}
-
-func moduleRoot(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = parent
-	}
 }

@@ -128,7 +128,7 @@ func (c *call) playStream(s llmtest.Step) cloud.Reply {
 func (c *call) failLate(e *llm.Error, t *cloud.Timeline) cloud.End {
 	switch cloud.KindOf(e) {
 	case llm.ErrConnection, llm.ErrInterrupted:
-		t.Add(t.Next, nil)
+		t.Add(t.Next, nil) // it breaks when the next would come
 		return cloud.EndCut
 	default:
 		t.Then(frame(c.failure(e).body))
